@@ -47,7 +47,7 @@ class Host {
     kernel();
   }
 
-  /// Memory for the staging of one product; `device/gemm.hpp` says how much a product needs. Grows here only.
+  /// Makes the workspace exactly `bytes` large.
   void reserve_workspace(std::size_t bytes) {
     if (bytes == workspace_bytes_) return;
     if (workspace_) deallocate(workspace_, workspace_bytes_);

@@ -30,15 +30,13 @@ class Meter {
   void launch(const Kernel&, Cost cost) {
     executed_.flops += cost.flops;
     executed_.bytes += cost.bytes;
-  }
-
-  /// Counts a product or an attention: the work that model FLOPs are made of.
-  void count_product(Cost cost) {
-    launch(0, cost);
-    product_flops_ += cost.flops;
+    if (cost.product) product_flops_ += cost.flops;
   }
   /// Remembers the largest workspace that was asked for.
-  void count_workspace(std::size_t bytes) { workspace_bytes_ = bytes > workspace_bytes_ ? bytes : workspace_bytes_; }
+  std::byte* workspace(std::size_t bytes) {
+    workspace_bytes_ = bytes > workspace_bytes_ ? bytes : workspace_bytes_;
+    return allocate(bytes);
+  }
 
   /// Everything that was launched.
   Cost executed() const { return executed_; }
