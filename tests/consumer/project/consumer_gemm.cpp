@@ -1,0 +1,8 @@
+// SPDX-FileCopyrightText: 2026 The Triax authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include GEMM_HEADER
+
+#include <triax/triax.hpp>
+
+int main() {}
