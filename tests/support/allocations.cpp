@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Triax authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A program that defines malloc and its relatives replaces glibc's everywhere, in operator new and in shared libraries
-// too. Sanitizers replace them already; there their hook is used.
+// A program that defines malloc and its relatives replaces glibc's everywhere, in operator new and in shared
+// libraries too. Sanitizers replace them already; there their hook is used.
 
 #include "support/allocations.hpp"
 

@@ -18,10 +18,12 @@
 
 namespace triax::test {
 
-/// Aborts the process with a message if the object lives longer than `seconds`, ten times as long under a sanitizer.
+/// Aborts the process with a message if the object lives longer than `seconds`, ten times as long under a
+/// sanitizer.
 class Watchdog {
  public:
-  Watchdog(double seconds, std::string what) : what_(std::move(what)), limit_(sanitized ? 10 * seconds : seconds) {}
+  Watchdog(double seconds, std::string what)
+      : what_(std::move(what)), limit_(sanitized ? 10 * seconds : seconds) {}
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Triax authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Puts every doctest test case of a program under a watchdog. To be included by the file with the main function.
+// Puts every doctest test case of a program under a watchdog. To be included by the file with the main
+// function.
 
 #pragma once
 
