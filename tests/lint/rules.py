@@ -30,6 +30,7 @@ COMPONENTS = ("mpi", "blas", "onednn", "boost_mpi", "gloo", "cuda", "nccl")
 COSTLY = {"iostream", "regex", "filesystem", "ranges", "functional"}
 LAST_FLOOR_WITHOUT_COSTLY = 6
 MAXIMAL_LINES = 400
+MAXIMAL_COLUMNS = 110  # clang-format leaves comments and long strings alone
 TOP_LEVEL = {
     "CMakeLists.txt", "include", "tests", "benchmarks", "examples", "docs", ".clang-format", "README.md",
     "LICENSE", ".ci", ".gitignore", ".clang-tidy",
@@ -71,6 +72,8 @@ def check_text(path, lines):
         if not any(head[i : i + 2] == list(SPDX) for i in range(3)):
             report(path, 1, "must begin with the two SPDX lines")
     for number, line in enumerate(lines, 1):
+        if path.suffix in {".hpp", ".cpp", ".cu"} and len(line) > MAXIMAL_COLUMNS:
+            report(path, number, f"has more than {MAXIMAL_COLUMNS} columns")
         if LEFT_OPEN.search(line):
             report(path, number, "leaves something open")
         if MACHINE_PATH.search(line):
