@@ -3,7 +3,8 @@
 
 // Runs a single layer on given numbers and checks, by the way, what every layer must keep to:
 // * on a Meter it takes the same memory as on the Host;
-// * it reads nothing that it has not written, neither scratch of an earlier call nor an output that it gave away;
+// * it reads nothing that it has not written, neither scratch of an earlier call nor an output that it gave
+//   away;
 // * it leaves its arguments alone;
 // * it gives the same bits again, in two halves (SplitLayer), and with frozen parameters.
 
@@ -15,7 +16,7 @@
 
 #include <doctest/doctest.h>
 
-#include <triax/comm/self_communicator.hpp>
+#include <triax/comm/self.hpp>
 #include <triax/nn/layer_runner.hpp>
 
 #include "support/numbers.hpp"
@@ -36,9 +37,12 @@ struct BatchData {
     const Shape tokens{shape.sequences, shape.tokens};
     const Shape in{shape.sequences, shape.tokens, shape.input_features};
     const Shape out{shape.sequences, shape.tokens, shape.target_features};
-    const Tensor<const float, Host> weight = weights.empty() ? Tensor<const float, Host>{} : view_of(weights, tokens);
-    if (input_values.empty()) return {view_of(inputs, tokens), view_of(targets, tokens), weight, first_sample};
-    if (target_values.empty()) return {view_of(input_values, in), view_of(targets, tokens), weight, first_sample};
+    const Tensor<const float, Host> weight =
+        weights.empty() ? Tensor<const float, Host>{} : view_of(weights, tokens);
+    if (input_values.empty())
+      return {view_of(inputs, tokens), view_of(targets, tokens), weight, first_sample};
+    if (target_values.empty())
+      return {view_of(input_values, in), view_of(targets, tokens), weight, first_sample};
     return {view_of(input_values, in), view_of(target_values, out), weight, first_sample};
   }
 
@@ -55,13 +59,13 @@ struct LayerCase {
   Shape shape{};                                  ///< of the stream that comes in
   std::vector<double> x{};                        ///< that stream; unused by an InputLayer
   std::vector<std::vector<double>> parameters{};  ///< in the order of declaration
-  std::vector<double> dy{};                       ///< gradient of the stream that goes out; unused by a LossLayer
+  std::vector<double> dy{};  ///< gradient of the stream that goes out; unused by a LossLayer
   BatchData batch{};
   std::int64_t first_position = 0;
   std::int64_t step = 0;
   std::uint64_t random_seed = 1;
-  float seed = 1;            ///< where the backward of a loss starts
-  double gradient = 0;       ///< what the gradient accumulators hold beforehand
+  float seed = 1;       ///< where the backward of a loss starts
+  double gradient = 0;  ///< what the gradient accumulators hold beforehand
   bool training = true;
   bool backward = true;
 };
@@ -78,9 +82,11 @@ struct LayerOutcome {
 
 namespace detail {
 
-/// One forward and backward of `runner` as `given` says. `split`: in two halves. `dirty`: memory is overwritten in between.
+/// One forward and backward of `runner` as `given` says. `split`: in two halves. `dirty`: memory is
+/// overwritten in between.
 template <ComputeType T, class L>
-LayerOutcome run_once(LayerRunner<L, T, Host, SelfCommunicator>& runner, const LayerCase& given, bool split, bool dirty) {
+LayerOutcome run_once(LayerRunner<L, T, Host, SelfCommunicator>& runner, const LayerCase& given, bool split,
+                      bool dirty) {
   using Stream = Tensor<T, Host>;
   LayerOutcome outcome;
   runner.frame().positions.first = given.first_position;

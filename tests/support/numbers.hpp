@@ -57,10 +57,12 @@ std::vector<double> to_doubles(const std::vector<T>& values) {
   return to_doubles(std::span<const T>(values));
 }
 
-/// Writes `values` into `target`; their numbers of elements must agree, or the end of `target` stays as it is.
+/// Writes `values` into `target`; their numbers of elements must agree, or the end of `target` stays as it
+/// is.
 template <class T>
 void assign(std::span<T> target, const std::vector<double>& values) {
-  std::transform(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(std::min(values.size(), target.size())),
+  std::transform(values.begin(),
+                 values.begin() + static_cast<std::ptrdiff_t>(std::min(values.size(), target.size())),
                  target.begin(), from_double<T>);
 }
 
@@ -89,8 +91,8 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
-/// The largest |a - b| / (|b| + scale), where `scale` is the size below which errors count absolutely; infinite if the
-/// sizes differ or a NaN is in either.
+/// The largest |a - b| / (|b| + scale), where `scale` is the size below which errors count absolutely;
+/// infinite if the sizes differ or a NaN is in either.
 inline double worst_error(const std::vector<double>& a, const std::vector<double>& b, double scale = 1) {
   double worst = a.size() == b.size() ? 0 : INFINITY;
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
