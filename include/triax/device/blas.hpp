@@ -6,13 +6,16 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include <cblas.h>
 
 #include <triax/device/host_gemm.hpp>
 
-// OpenBLAS threads its products unless told otherwise; another CBLAS has no such function.
+// OpenBLAS threads its products unless told otherwise, and can name the processor that it believes to run on: one that
+// it does not know costs a large factor. Another CBLAS has no such functions.
 extern "C" [[gnu::weak]] void openblas_set_num_threads(int);
+extern "C" [[gnu::weak]] char* openblas_get_corename(void);
 
 namespace triax::detail {
 
@@ -31,8 +34,10 @@ inline void blas_gemm(Matrix<const double> a, Matrix<const double> b, Matrix<dou
 }
 
 inline bool use_blas() {
+  static std::string name = "BLAS";
   if (openblas_set_num_threads) openblas_set_num_threads(1);
-  gemm_table = {"BLAS", &blas_gemm, &blas_gemm};
+  if (openblas_get_corename) name = std::string("OpenBLAS for ") + openblas_get_corename();
+  gemm_table = {name.c_str(), &blas_gemm, &blas_gemm};
   return true;
 }
 inline const bool blas_in_use = use_blas();

@@ -153,29 +153,23 @@ struct AddBiasGradientKernel {
   accumulator_t<T>* gradient;
   std::int64_t rows, columns;
 
-  // Sums a few vectors of columns at a time over all rows, in registers, so that the rows' order is fixed and the
-  // gradient is touched once.
-  static constexpr int group = 4;
-
+  // Row by row, as memory is read best; four rows at a time, so that the gradient is touched less often.
   void operator()() const {
-    constexpr std::int64_t width = group * simd::lanes<T>;
-    std::int64_t column = 0;
-    for (; column + width <= columns; column += width) {
-      simd::Vector<T> sums[group]{};
-      for (std::int64_t row = 0; row < rows; ++row)
-        for (int k = 0; k < group; ++k)
-          sums[k] += simd::load(dy + row * columns + column + k * simd::lanes<T>);
-      for (int k = 0; k < group; ++k) {
-        accumulator_t<T>* const g = gradient + column + k * simd::lanes<T>;
-        simd::store(g, simd::load(g) + sums[k]);
-      }
+    std::int64_t row = 0;
+    for (; row + 4 <= rows; row += 4) {
+      const T* const first = dy + row * columns;
+      simd::for_each_vector<T>(columns, [&](std::int64_t i, auto which) {
+        const auto element = [&](std::int64_t k) { return simd::load(first + k * columns + i, which); };
+        const auto sum = (element(0) + element(1)) + (element(2) + element(3));
+        simd::store(gradient + i, simd::load(gradient + i, which) + sum, which);
+      });
     }
-    simd::for_each_vector<T>(columns - column, [&](std::int64_t i, auto which) {
-      simd::Vector<T> sum{};
-      for (std::int64_t row = 0; row < rows; ++row) sum += simd::load(dy + row * columns + column + i, which);
-      accumulator_t<T>* const g = gradient + column + i;
-      simd::store(g, simd::load(g, which) + sum, which);
-    });
+    for (; row < rows; ++row) {
+      simd::for_each_vector<T>(columns, [&](std::int64_t i, auto which) {
+        const auto sum = simd::load(gradient + i, which) + simd::load(dy + row * columns + i, which);
+        simd::store(gradient + i, sum, which);
+      });
+    }
   }
 };
 
