@@ -157,7 +157,8 @@ class GradientCheck {
     return out;
   }
 
-  // The number whose gradients are compared: the loss, or a weighted sum of the output, and what the layer added.
+  // The number whose gradients are compared: the loss, or a weighted sum of the output, and what the layer
+  // added.
   double objective() {
     const auto out = forward();
     const auto seed = static_cast<double>(runner_.state().seed);
@@ -272,14 +273,15 @@ class GradientCheck {
 
 }  // namespace detail
 
-/// Compares the gradients that a Layer, InputLayer or LossLayer computes with central differences of its forward, in double
-/// on one rank: of every element of every parameter and of the stream that comes in, and for a SplitLayer in halves too.
-/// It also finds a layer that changes its arguments, overwrites its gradients instead of adding to them, or reads its
-/// output, scratch or memory that it has not written.
+/// Compares the gradients that a Layer, InputLayer or LossLayer computes with central differences of its
+/// forward, in double on one rank: of every element of every parameter and of the stream that comes in, and
+/// for a SplitLayer in halves too. It also finds a layer that changes its arguments, overwrites its gradients
+/// instead of adding to them, or reads its output, scratch or memory that it has not written.
 ///
-/// `shape` is {sequences, tokens, features} of the stream that comes in; an InputLayer's batch has as many sequences and
-/// tokens. All data is random and the same in every run. A forward runs twice per element, so sizes should be small.
-/// Where forward is not smooth (Relu at 0), an unlucky number can fail the check; another seed shows it.
+/// `shape` is {sequences, tokens, features} of the stream that comes in; an InputLayer's batch has as many
+/// sequences and tokens. All data is random and the same in every run. A forward runs twice per element, so
+/// sizes should be small. Where forward is not smooth (Relu at 0), an unlucky number can fail the check;
+/// another seed shows it.
 ///
 /// Throws only what the layer throws; disagreement is in the report:
 ///
