@@ -12,8 +12,8 @@
 
 #include <triax/device/host_gemm.hpp>
 
-// OpenBLAS threads its products unless told otherwise, and can name the processor that it believes to run on: one that
-// it does not know costs a large factor. Another CBLAS has no such functions.
+// OpenBLAS threads its products unless told otherwise, and can name the processor that it believes to run on:
+// one that it does not know costs a large factor. Another CBLAS has no such functions.
 extern "C" [[gnu::weak]] void openblas_set_num_threads(int);
 extern "C" [[gnu::weak]] char* openblas_get_corename(void);
 
@@ -23,14 +23,14 @@ inline CBLAS_TRANSPOSE blas_transposition(bool transposed) { return transposed ?
 inline int blas_int(std::int64_t extent) { return static_cast<int>(extent); }
 
 inline void blas_gemm(Matrix<const float> a, Matrix<const float> b, Matrix<float> c, bool accumulate) {
-  cblas_sgemm(CblasRowMajor, blas_transposition(a.transposed), blas_transposition(b.transposed), blas_int(c.rows),
-              blas_int(c.columns), blas_int(a.columns), 1.0F, a.data, blas_int(a.stride), b.data, blas_int(b.stride),
-              accumulate ? 1.0F : 0.0F, c.data, blas_int(c.stride));
+  cblas_sgemm(CblasRowMajor, blas_transposition(a.transposed), blas_transposition(b.transposed),
+              blas_int(c.rows), blas_int(c.columns), blas_int(a.columns), 1.0F, a.data, blas_int(a.stride),
+              b.data, blas_int(b.stride), accumulate ? 1.0F : 0.0F, c.data, blas_int(c.stride));
 }
 inline void blas_gemm(Matrix<const double> a, Matrix<const double> b, Matrix<double> c, bool accumulate) {
-  cblas_dgemm(CblasRowMajor, blas_transposition(a.transposed), blas_transposition(b.transposed), blas_int(c.rows),
-              blas_int(c.columns), blas_int(a.columns), 1.0, a.data, blas_int(a.stride), b.data, blas_int(b.stride),
-              accumulate ? 1.0 : 0.0, c.data, blas_int(c.stride));
+  cblas_dgemm(CblasRowMajor, blas_transposition(a.transposed), blas_transposition(b.transposed),
+              blas_int(c.rows), blas_int(c.columns), blas_int(a.columns), 1.0, a.data, blas_int(a.stride),
+              b.data, blas_int(b.stride), accumulate ? 1.0 : 0.0, c.data, blas_int(c.stride));
 }
 
 inline bool use_blas() {

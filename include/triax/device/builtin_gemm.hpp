@@ -14,11 +14,12 @@
 
 namespace triax::detail {
 
-// Blocks of the algorithm of Goto and van de Geijn, "Anatomy of high-performance matrix multiplication", ACM TOMS 34
-// (3), 2008: a tile of c is held in registers while it runs over packed panels of a and b, which lie in the caches.
+// Blocks of the algorithm of Goto and van de Geijn, "Anatomy of high-performance matrix multiplication", ACM
+// TOMS 34 (3), 2008: a tile of c is held in registers while it runs over packed panels of a and b, which lie
+// in the caches.
 //
-// Every element of c is summed over the inner dimension in one order that depends on its length alone, so a row of c is
-// the same bits however the rows are cut, one row included.
+// Every element of c is summed over the inner dimension in one order that depends on its length alone, so a
+// row of c is the same bits however the rows are cut, one row included.
 template <class T>
 class BuiltinGemm {
  public:
@@ -82,8 +83,8 @@ class BuiltinGemm {
   static void multiply_panels(std::int64_t depth, const Panels& panels, Matrix<T> c, bool accumulate) {
     for (std::int64_t column = 0; column < c.columns; column += tile_columns) {
       for (std::int64_t row = 0; row < c.rows; row += tile_rows) {
-        const Matrix<T> tile = c.block(row, column, smaller(tile_rows, c.rows - row),
-                                       smaller(tile_columns, c.columns - column));
+        const Matrix<T> tile =
+            c.block(row, column, smaller(tile_rows, c.rows - row), smaller(tile_columns, c.columns - column));
         multiply_tile(depth, panels.a + row * depth, panels.b + column * depth, tile, accumulate);
       }
     }

@@ -56,7 +56,8 @@ Matrix<const T> read_only(Matrix<T> m) {
 template <class A, class B, class C>
 void require_product(const Matrix<A>& a, const Matrix<B>& b, const Matrix<C>& c) {
   const auto text = [](const auto& m) {
-    return "[" + std::to_string(m.rows) + ", " + std::to_string(m.columns) + "]" + (m.transposed ? " (transposed)" : "");
+    return "[" + std::to_string(m.rows) + ", " + std::to_string(m.columns) + "]" +
+           (m.transposed ? " (transposed)" : "");
   };
   if (a.rows != c.rows || b.columns != c.columns || a.columns != b.rows)
     throw ShapeError("gemm: a " + text(a) + " times b " + text(b) + " is no matrix c " + text(c) +
@@ -86,7 +87,8 @@ struct GemmKernel {
 template <class Device, class A, class B, class C>
 void launch_gemm(Device& device, Matrix<const A> a, Matrix<const B> b, Matrix<C> c, bool accumulate) {
   constexpr bool doubles = std::same_as<A, double> || std::same_as<B, double> || std::same_as<C, double>;
-  static_assert(!doubles || (std::same_as<A, B> && std::same_as<A, C>), "gemm multiplies double with double only");
+  static_assert(!doubles || (std::same_as<A, B> && std::same_as<A, C>),
+                "gemm multiplies double with double only");
   if (!c.data) return;
   require_product(a, b, c);
   const double m = static_cast<double>(c.rows);
@@ -105,9 +107,9 @@ void launch_gemm(Device& device, Matrix<const A> a, Matrix<const B> b, Matrix<C>
 
 /// c = a b, where a and b are tensors or transposed tensors, each seen as the matrix {rows, columns}.
 ///
-/// The three element types are independent: sums are held in float (in double for double), and 16-bit operands are
-/// converted block by block in the device's workspace. A null c, the gradient of a frozen parameter, costs nothing.
-/// Throws ShapeError unless a is [m, k], b [k, n] and c [m, n].
+/// The three element types are independent: sums are held in float (in double for double), and 16-bit
+/// operands are converted block by block in the device's workspace. A null c, the gradient of a frozen
+/// parameter, costs nothing. Throws ShapeError unless a is [m, k], b [k, n] and c [m, n].
 template <class Device, class A, class B, class C>
 void gemm(Device& device, const A& a, const B& b, Tensor<C, Device> c) {
   using detail::matrix;

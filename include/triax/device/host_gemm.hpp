@@ -18,8 +18,8 @@ namespace triax {
 template <class T>
 using GemmFunction = void (*)(Matrix<const T> a, Matrix<const T> b, Matrix<T> c, bool accumulate);
 
-/// Who multiplies matrices on the host. <triax/device/onednn.hpp> and <triax/device/blas.hpp> replace entries before
-/// main begins; a program includes at most one of them, in any of its translation units.
+/// Who multiplies matrices on the host. <triax/device/onednn.hpp> and <triax/device/blas.hpp> replace entries
+/// before main begins; a program includes at most one of them, in any of its translation units.
 struct GemmTable {
   const char* name;
   GemmFunction<float> single_precision;
@@ -31,11 +31,12 @@ inline constinit GemmTable gemm_table{"built-in", &detail::BuiltinGemm<float>::m
 /// "built-in", "oneDNN", or "OpenBLAS for SkylakeX" and the like.
 inline const char* gemm_name() { return gemm_table.name; }
 
-/// c = a b, or c += a b if `accumulate`, for float or double; c is not transposed. For use inside kernels of the host:
-/// sizes are not checked.
+/// c = a b, or c += a b if `accumulate`, for float or double; c is not transposed. For use inside kernels of
+/// the host: sizes are not checked.
 ///
-/// With the built-in product, rows of c are the same bits however the rows are cut. oneDNN was seen to do the same
-/// except for fewer than 16 rows times a transposed b, OpenBLAS for many shapes but not on every processor.
+/// With the built-in product, rows of c are the same bits however the rows are cut. oneDNN was seen to do the
+/// same except for fewer than 16 rows times a transposed b, OpenBLAS for many shapes but not on every
+/// processor.
 template <class T>
 void host_gemm(std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> b, Matrix<T> c,
                bool accumulate) {

@@ -10,8 +10,8 @@
 
 namespace triax {
 
-/// A view of a matrix whose rows (columns, if `transposed`) are contiguous. `rows` and `columns` are those of the matrix
-/// that a product sees, after the transposition.
+/// A view of a matrix whose rows (columns, if `transposed`) are contiguous. `rows` and `columns` are those of
+/// the matrix that a product sees, after the transposition.
 template <class T>
 struct Matrix {
   T* data = nullptr;

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Triax authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The product of matrices of which some have 16-bit elements: blocks are converted to float and multiplied there.
+// The product of matrices of which some have 16-bit elements: blocks are converted to float and multiplied
+// there.
 
 #pragma once
 
@@ -17,8 +18,8 @@
 
 namespace triax::detail {
 
-// Blocks of at most this extent: large enough that the conversions are a few per cent of the products, small enough
-// that the workspace stays below 3 MiB.
+// Blocks of at most this extent: large enough that the conversions are a few per cent of the products, small
+// enough that the workspace stays below 3 MiB.
 inline constexpr std::int64_t staged_extent = 512;
 
 // The extent of the blocks into which `extent` is cut: as equal as can be, so that no block is a single row.
@@ -38,8 +39,8 @@ inline constexpr bool is_staged = sizeof(T) < sizeof(float);
 // The workspace of a product of an m x k and a k x n matrix; 0 if no operand has 16-bit elements.
 template <class A, class B, class C>
 constexpr std::size_t staging_bytes(std::int64_t m, std::int64_t n, std::int64_t k) {
-  const std::int64_t floats = (is_staged<A> ? staged_size(m, k) : 0) + (is_staged<B> ? staged_size(k, n) : 0) +
-                              (is_staged<C> ? staged_size(m, n) : 0);
+  const std::int64_t floats = (is_staged<A> ? staged_size(m, k) : 0) +
+                              (is_staged<B> ? staged_size(k, n) : 0) + (is_staged<C> ? staged_size(m, n) : 0);
   return static_cast<std::size_t>(floats) * sizeof(float);
 }
 
@@ -89,7 +90,8 @@ void staged_gemm(Matrix<const A> a, Matrix<const B> b, Matrix<C> c, bool accumul
       do {  // once even if k is 0, when the product is zero
         const std::int64_t length = rest(depth, k - inner);
         host_gemm(staged(a.block(row, inner, target.rows, length), staging),
-                  staged(b.block(inner, column, length, target.columns), staging_b), sum, accumulate || inner > 0);
+                  staged(b.block(inner, column, length, target.columns), staging_b), sum,
+                  accumulate || inner > 0);
         inner += depth;
       } while (inner < k);
       if constexpr (is_staged<C>) convert(sum, target);

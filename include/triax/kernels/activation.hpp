@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <triax/kernels/elementwise.hpp>
 #include <triax/kernels/operands.hpp>
 #include <triax/kernels/vector.hpp>
 
@@ -31,7 +32,8 @@ struct GeluTanh {
     const V power = simd::exp(exponent(x));
     const V logistic = 1 / (power + 1);
     const V slope = (x * x) * scalar<V>(3 * 0.044715 * twice_root) + scalar<V>(twice_root);
-    return logistic + x * logistic * (power * logistic) * slope;  // power * logistic = 1 - logistic, uncancelled
+    return logistic +
+           x * logistic * (power * logistic) * slope;  // power * logistic = 1 - logistic, uncancelled
   }
 
  private:
@@ -101,7 +103,8 @@ struct ActivationGradientKernel {
 
 /// dx = dy f'(x); dx may be dy.
 template <class Function, class Device, class X, class D, ComputeType T>
-void activation_gradient(Device& device, Function, Tensor<X, Device> x, Tensor<D, Device> dy, Tensor<T, Device> dx) {
+void activation_gradient(Device& device, Function, Tensor<X, Device> x, Tensor<D, Device> dy,
+                         Tensor<T, Device> dx) {
   require_equal_size("activation_gradient", x.shape(), dy.shape());
   require_equal_size("activation_gradient", x.shape(), dx.shape());
   device.launch(ActivationGradientKernel<Function, T>{x.data(), dy.data(), dx.data(), dx.size()},
@@ -130,7 +133,8 @@ struct BiasActivationKernel {
 
 /// x += bias in every row, then y = f(x).
 template <class Function, class Device, class B, ComputeType T>
-void bias_activation(Device& device, Function, Tensor<B, Device> bias, Tensor<T, Device> x, Tensor<T, Device> y) {
+void bias_activation(Device& device, Function, Tensor<B, Device> bias, Tensor<T, Device> x,
+                     Tensor<T, Device> y) {
   require_row("bias_activation", bias.shape(), x.shape());
   require_equal_size("bias_activation", x.shape(), y.shape());
   device.launch(BiasActivationKernel<Function, T>{bias.data(), x.data(), y.data(), x.rows(), x.columns()},
@@ -145,21 +149,19 @@ struct BiasActivationGradientKernel {
   std::int64_t rows, columns;
 
   void operator()() const {
-    for (std::int64_t row = 0; row < rows; ++row) {
-      const T* const x_row = x + row * columns;
-      T* const dx_row = dx + row * columns;
-      simd::for_each_vector<T>(columns, [&](std::int64_t i, auto which) {
-        const auto derivative = Function::derivative(simd::load(x_row + i, which));
-        const auto product = simd::load(dx_row + i, which) * derivative;
-        simd::store(dx_row + i, product, which);
-        simd::store(bias_gradient + i, simd::load(bias_gradient + i, which) + product, which);
-      });
-    }
+    detail::add_column_sums<T>(
+        rows, columns, bias_gradient, [&](std::int64_t row, std::int64_t i, auto which) {
+          const T* const x_at = x + row * columns + i;
+          T* const dx_at = dx + row * columns + i;
+          simd::store(dx_at, simd::load(dx_at, which) * Function::derivative(simd::load(x_at, which)), which);
+          return simd::load(
+              dx_at, which);  // what is summed is the rounded product, as add_bias_gradient would see it
+        });
   }
 };
 
-/// dx *= f'(x), then bias_gradient += the sum of dx's rows: the gradient of bias_activation. A null bias gradient is
-/// left out.
+/// dx *= f'(x), then bias_gradient += the sum of dx's rows: the gradient of bias_activation. A null bias
+/// gradient is left out.
 template <class Function, class Device, class X, ComputeType T, class A>
 void bias_activation_gradient(Device& device, Function function, Tensor<X, Device> x, Tensor<T, Device> dx,
                               Tensor<A, Device> bias_gradient) {
@@ -167,7 +169,8 @@ void bias_activation_gradient(Device& device, Function function, Tensor<X, Devic
   require_row("bias_activation_gradient", bias_gradient.shape(), x.shape());
   require_equal_size("bias_activation_gradient", x.shape(), dx.shape());
   device.launch(
-      BiasActivationGradientKernel<Function, T>{x.data(), dx.data(), bias_gradient.data(), x.rows(), x.columns()},
+      BiasActivationGradientKernel<Function, T>{x.data(), dx.data(), bias_gradient.data(), x.rows(),
+                                                x.columns()},
       {(1 + 1.5 * Function::flops) * static_cast<double>(x.size()), traffic(x, dx, dx, bias_gradient)});
 }
 

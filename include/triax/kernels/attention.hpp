@@ -16,10 +16,10 @@
 
 namespace triax {
 
-/// softmax(q k^T / sqrt(width) + causal mask) v of each head: Vaswani et al., "Attention is all you need", 2017,
-/// equation 1. Computed by tiles, so that no score outlives its tile. Where all keys of a block of queries fit into one
-/// tile the softmax is the plain one; otherwise the maximum and the sum are carried from tile to tile, as in Dao et
-/// al., "FlashAttention", 2022, algorithm 1.
+/// softmax(q k^T / sqrt(width) + causal mask) v of each head: Vaswani et al., "Attention is all you need",
+/// 2017, equation 1. Computed by tiles, so that no score outlives its tile. Where all keys of a block of
+/// queries fit into one tile the softmax is the plain one; otherwise the maximum and the sum are carried from
+/// tile to tile, as in Dao et al., "FlashAttention", 2022, algorithm 1.
 template <ComputeType T>
 struct AttentionKernel {
   using A = accumulator_t<T>;
@@ -58,7 +58,8 @@ struct AttentionKernel {
       for (std::int64_t key = 0; key < block.keys; key += detail::key_tile) {
         const std::int64_t count = block.keys_in_tile(key);
         const Matrix<A> tile{scores, block.rows, count, detail::tile_stride<T>(sizes), false};
-        host_gemm(queries.block(first, 0, block.rows, width), keys.block(key, 0, count, width).transpose(), tile, false);
+        host_gemm(queries.block(first, 0, block.rows, width), keys.block(key, 0, count, width).transpose(),
+                  tile, false);
         for (std::int64_t row = 0; row < block.rows; ++row)
           update(tile.at(row, 0), block.visible(row, key, count), count, key > 0, state, row, sum);
         host_gemm(tile, values.block(key, 0, count, width), sum, key > 0);
@@ -75,8 +76,8 @@ struct AttentionKernel {
   };
 
   // Replaces the first `visible` of a row's scores by exp((score - maximum) * scale), the others by 0.
-  void update(A* scores, std::int64_t visible, std::int64_t count, bool carried, SoftmaxState& state, std::int64_t row,
-              const Matrix<A>& result) const {
+  void update(A* scores, std::int64_t visible, std::int64_t count, bool carried, SoftmaxState& state,
+              std::int64_t row, const Matrix<A>& result) const {
     constexpr int lanes = simd::lanes<T>;
     const A scale = sizes.scale<A>();
     std::int64_t end = visible;
@@ -113,11 +114,11 @@ struct AttentionKernel {
   }
 };
 
-/// The gradient of AttentionKernel. The probabilities are computed again from the scores and their logsumexp, so that
-/// nothing of size tokens^2 is stored.
+/// The gradient of AttentionKernel. The probabilities are computed again from the scores and their logsumexp,
+/// so that nothing of size tokens^2 is stored.
 ///
-/// With p the probabilities, do the gradient of the output o and delta the row sums of o do: dv = p^T do,
-/// ds = p (do v^T - delta) / sqrt(width), dq = ds k, dk = ds^T q (Dao et al., algorithm 4).
+/// With p the probabilities, do the gradient of the output o and delta the row sums of o do: dv = p^T do, ds
+/// = p (do v^T - delta) / sqrt(width), dq = ds k, dk = ds^T q (Dao et al., algorithm 4).
 template <ComputeType T>
 struct AttentionGradientKernel {
   using A = accumulator_t<T>;
@@ -155,8 +156,8 @@ struct AttentionGradientKernel {
     const Matrix<A> d_values = memory.accumulator_space(d_fused.values);
     const A* const logsumexps = logsumexp + (sequence * sizes.heads + head) * sizes.tokens;
 
-    // From the last block to the first: the last one sees every key and so writes all of d_keys and d_values; the
-    // others add to them.
+    // From the last block to the first: the last one sees every key and so writes all of d_keys and d_values;
+    // the others add to them.
     const std::int64_t last = (sizes.tokens - 1) / query_block * query_block;
     for (std::int64_t first = last; first >= 0; first -= query_block) {
       const detail::QueryBlock block(sizes, positions, first);
@@ -172,11 +173,12 @@ struct AttentionGradientKernel {
         host_gemm(query, keys.block(key, 0, count, width).transpose(), p, false);
         host_gemm(d_result, values.block(key, 0, count, width).transpose(), ds, false);
         for (std::int64_t row = 0; row < block.rows; ++row)
-          differentiate_row(p.at(row, 0), ds.at(row, 0), block.visible(row, key, count), count, logsumexps[first + row],
-                            deltas[row]);
+          differentiate_row(p.at(row, 0), ds.at(row, 0), block.visible(row, key, count), count,
+                            logsumexps[first + row], deltas[row]);
         host_gemm(p.transpose(), d_result, d_values.block(key, 0, count, width), first < last);
         host_gemm(ds.transpose(), query, d_keys.block(key, 0, count, width), first < last);
-        host_gemm(ds, keys.block(key, 0, count, width), d_queries.block(first, 0, block.rows, width), key > 0);
+        host_gemm(ds, keys.block(key, 0, count, width), d_queries.block(first, 0, block.rows, width),
+                  key > 0);
       }
     }
     memory.write_back(d_queries, d_fused.queries);
@@ -198,8 +200,8 @@ struct AttentionGradientKernel {
   }
 };
 
-/// The shape of the scratch that attention needs, in the accumulator's type: bounded by a tile, and for 16-bit types by
-/// one head's matrices.
+/// The shape of the scratch that attention needs, in the accumulator's type: bounded by a tile, and for
+/// 16-bit types by one head's matrices.
 template <ComputeType T>
 Shape attention_scratch(const AttentionSizes& sizes) {
   const std::int64_t copies = detail::is_staged<T> ? 3 * sizes.tokens + detail::query_block : 0;
@@ -212,29 +214,34 @@ Shape attention_gradient_scratch(const AttentionSizes& sizes) {
   return {2 * detail::query_block * detail::tile_stride<T>(sizes) + copies * sizes.width};
 }
 
-/// output = causal attention of qkv {sequences, tokens, 3 * heads * width}, in which the queries of all heads come
-/// first, then the keys, then the values. `output` is {sequences, tokens, heads * width}; `logsumexp`
-/// {sequences, heads, tokens} is what the gradient needs of the softmax. Throws ShapeError.
+/// output = causal attention of qkv {sequences, tokens, 3 * heads * width}, in which the queries of all heads
+/// come first, then the keys, then the values. `output` is {sequences, tokens, heads * width}; `logsumexp`
+/// {sequences, heads, tokens} is what the gradient needs of the softmax; `scratch` has the shape
+/// attention_scratch. Throws ShapeError.
 template <class Device, class X, ComputeType T, class A>
-void attention(Device& device, Tensor<X, Device> qkv, std::int64_t heads, Positions positions, Tensor<T, Device> output,
-               Tensor<A, Device> logsumexp, Tensor<A, Device> scratch) {
-  const AttentionSizes sizes = attention_sizes(qkv.shape(), output.shape(), heads);
+void attention(Device& device, Tensor<X, Device> qkv, Tensor<T, Device> output, Tensor<A, Device> logsumexp,
+               Tensor<A, Device> scratch, const AttentionSizes& sizes, Positions positions) {
+  require_equal_size("attention", output.shape(), sizes.output());
+  require_equal_size("attention", logsumexp.shape(), sizes.statistics());
+  require_equal_size("attention", scratch.shape(), attention_scratch<T>(sizes));
   device.launch(
       AttentionKernel<T>{qkv.data(), output.data(), logsumexp.data(), scratch.data(), sizes, positions},
       {4 * sizes.pairs() * static_cast<double>(sizes.width), traffic(qkv, output, logsumexp), true});
 }
 
-/// d_qkv = the gradient of `attention`, from its result and the gradient of that. The cost leaves the recomputed scores
-/// out, as model FLOPs do.
+/// d_qkv = the gradient of `attention`, from its result and the gradient of that; `scratch` has the shape
+/// attention_gradient_scratch. The cost leaves the recomputed scores out, as model FLOPs do. Throws
+/// ShapeError.
 template <class Device, class X, class Y, class D, ComputeType T, class A>
-void attention_gradient(Device& device, Tensor<X, Device> qkv, Tensor<Y, Device> output, Tensor<A, Device> logsumexp,
-                        Tensor<D, Device> d_output, std::int64_t heads, Positions positions, Tensor<T, Device> d_qkv,
-                        Tensor<A, Device> scratch) {
-  const AttentionSizes sizes = attention_sizes(qkv.shape(), output.shape(), heads);
-  require_equal_size("attention_gradient", output.shape(), d_output.shape());
-  require_equal_size("attention_gradient", qkv.shape(), d_qkv.shape());
-  device.launch(AttentionGradientKernel<T>{qkv.data(), output.data(), logsumexp.data(), d_output.data(), d_qkv.data(),
-                                           scratch.data(), sizes, positions},
+void attention_gradient(Device& device, Tensor<X, Device> qkv, Tensor<Y, Device> output,
+                        Tensor<A, Device> logsumexp, Tensor<D, Device> d_output, Tensor<T, Device> d_qkv,
+                        Tensor<A, Device> scratch, const AttentionSizes& sizes, Positions positions) {
+  require_equal_size("attention_gradient", output.shape(), sizes.output());
+  require_equal_size("attention_gradient", d_output.shape(), sizes.output());
+  require_equal_size("attention_gradient", d_qkv.shape(), qkv.shape());
+  require_equal_size("attention_gradient", scratch.shape(), attention_gradient_scratch<T>(sizes));
+  device.launch(AttentionGradientKernel<T>{qkv.data(), output.data(), logsumexp.data(), d_output.data(),
+                                           d_qkv.data(), scratch.data(), sizes, positions},
                 {8 * sizes.pairs() * static_cast<double>(sizes.width),
                  traffic(qkv, output, logsumexp, d_output, d_qkv), true});
 }

@@ -29,6 +29,10 @@ struct AttentionSizes {
   std::int64_t heads = 0;
   std::int64_t width = 0;
 
+  /// {sequences, tokens, heads * width}, the shape of the output.
+  Shape output() const { return {sequences, tokens, heads * width}; }
+  /// {sequences, heads, tokens}, the shape of what the gradient needs of the softmax.
+  Shape statistics() const { return {sequences, heads, tokens}; }
   /// By what scores are multiplied before the softmax.
   template <class A>
   A scale() const {
@@ -36,27 +40,25 @@ struct AttentionSizes {
   }
   /// The pairs of a query and a key that it sees, over all heads and sequences.
   double pairs() const {
-    return static_cast<double>(sequences * heads) * static_cast<double>(tokens) * static_cast<double>(tokens + 1) / 2;
+    return static_cast<double>(sequences * heads) * static_cast<double>(tokens) *
+           static_cast<double>(tokens + 1) / 2;
   }
 };
 
-/// The sizes of attention from qkv {sequences, tokens, 3 * heads * width} to output {sequences, tokens, heads * width}.
-/// Throws ShapeError when the shapes do not fit each other or the heads.
-inline AttentionSizes attention_sizes(const Shape& qkv, const Shape& output, std::int64_t heads) {
-  const bool fits = qkv.rank() == 3 && qkv.with_columns(output.columns()) == output &&
-                    qkv.columns() == 3 * output.columns() && heads > 0 && output.columns() % heads == 0;
-  if (!fits)
-    throw ShapeError("attention: queries, keys and values of shape " + to_string(qkv) + " and an output of shape " +
-                     to_string(output) + " do not fit " + std::to_string(heads) +
-                     " heads; wanted are {sequences, tokens, 3 * heads * width} and {sequences, tokens, heads * width}");
-  return {qkv[0], qkv[1], heads, output.columns() / heads};
+/// The sizes of attention on queries, keys and values {sequences, tokens, 3 * heads * width}. Throws
+/// ShapeError when that is not their shape.
+inline AttentionSizes attention_sizes(const Shape& qkv, std::int64_t heads) {
+  if (qkv.rank() != 3 || heads <= 0 || qkv.columns() % (3 * heads) != 0)
+    throw ShapeError("attention: queries, keys and values of shape " + to_string(qkv) + " do not fit " +
+                     std::to_string(heads) + " heads; wanted are [sequences, tokens, 3 * heads * width]");
+  return {qkv[0], qkv[1], heads, qkv.columns() / (3 * heads)};
 }
 
 namespace detail {
 
-// Queries are taken in blocks of this many, so that a block's scores stay in the second-level cache, and keys in tiles
-// of this many: 256 KiB of single-precision scores. The tile is a multiple of the block, so that the last tile of a
-// block holds at least one key for each of its queries.
+// Queries are taken in blocks of this many, so that a block's scores stay in the second-level cache, and keys
+// in tiles of this many: 256 KiB of single-precision scores. The tile is a multiple of the block, so that the
+// last tile of a block holds at least one key for each of its queries.
 inline constexpr std::int64_t query_block = 64;
 inline constexpr std::int64_t key_tile = 1024;
 
@@ -71,7 +73,8 @@ std::int64_t tile_stride(const AttentionSizes& sizes) {
 template <class T>
 Matrix<T> head_matrix(T* stream, const AttentionSizes& sizes, std::int64_t sequence, std::int64_t head) {
   const std::int64_t features = sizes.heads * sizes.width;
-  return {stream + sequence * sizes.tokens * features + head * sizes.width, sizes.tokens, sizes.width, features, false};
+  return {stream + sequence * sizes.tokens * features + head * sizes.width, sizes.tokens, sizes.width,
+          features, false};
 }
 
 // The same in the fused stream of 3 * heads * width features.
@@ -89,8 +92,8 @@ HeadMatrices<T> head_matrices(T* qkv, const AttentionSizes& sizes, std::int64_t 
   return {part(0), part(1), part(2)};
 }
 
-// The queries [first, first + rows) and the keys [0, keys) that the last of them sees. What a query sees is decided by
-// global positions.
+// The queries [first, first + rows) and the keys [0, keys) that the last of them sees. What a query sees is
+// decided by global positions.
 class QueryBlock {
  public:
   QueryBlock(const AttentionSizes& sizes, Positions positions, std::int64_t first)
@@ -113,7 +116,8 @@ class QueryBlock {
   std::int64_t first_seen_;
 };
 
-// Hands out scratch for one head, and copies of 16-bit matrices in it; matrices of accumulators are used where they are.
+// Hands out scratch for one head, and copies of 16-bit matrices in it; matrices of accumulators are used
+// where they are.
 template <class A>
 class FloatScratch {
  public:
@@ -163,9 +167,8 @@ void scale_row(A* row, std::int64_t size, A factor) {
 template <class A>
 A dot(const A* x, const A* y, std::int64_t size) {
   simd::Vector<A> sums{};
-  simd::for_each_vector<A>(size, [&](std::int64_t i, auto which) {
-    sums += simd::load(x + i, which) * simd::load(y + i, which);
-  });
+  simd::for_each_vector<A>(
+      size, [&](std::int64_t i, auto which) { sums += simd::load(x + i, which) * simd::load(y + i, which); });
   return simd::sum(sums);
 }
 

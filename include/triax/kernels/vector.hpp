@@ -3,10 +3,10 @@
 
 // Vectors of floating-point numbers for the kernels of the host.
 //
-// Kernels use vectors explicitly because their results must not depend on what a compiler makes of a loop: sums run in
-// lanes of a fixed number and are added in a fixed order, whatever the address. The number of lanes follows the
-// instruction set for which the program is compiled, since wider vectors are lowered badly. Only the compilers' own
-// vector types are used; they need no intrinsics header.
+// Kernels use vectors explicitly because their results must not depend on what a compiler makes of a loop:
+// sums run in lanes of a fixed number and are added in a fixed order, whatever the address. The number of
+// lanes follows the instruction set for which the program is compiled, since wider vectors are lowered badly.
+// Only the compilers' own vector types are used; they need no intrinsics header.
 
 #pragma once
 
@@ -40,8 +40,8 @@ using Lanes = typename LanesOf<E, N>::type;
 template <ComputeType T>
 inline constexpr int lanes = vector_bytes / static_cast<int>(sizeof(accumulator_t<T>));
 
-/// The vector in which elements of type T are computed: of doubles for double, else of floats. The operators of the
-/// language work lane by lane, also with a scalar on one side; comparisons make masks for `?:`.
+/// The vector in which elements of type T are computed: of doubles for double, else of floats. The operators
+/// of the language work lane by lane, also with a scalar on one side; comparisons make masks for `?:`.
 template <ComputeType T>
 using Vector = Lanes<accumulator_t<T>, lanes<T>>;
 
@@ -128,7 +128,8 @@ void store(T* p, Vector<T> x, First first) {
   for (int i = 0; i < first.count; ++i) p[i] = padded[i];
 }
 
-/// Calls body(i, All{}) for i = 0, lanes, 2 * lanes, ... and body(i, First{rest}) for what is left of `count`.
+/// Calls body(i, All{}) for i = 0, lanes, 2 * lanes, ... and body(i, First{rest}) for what is left of
+/// `count`.
 template <ComputeType T, class Body>
 void for_each_vector(std::int64_t count, const Body& body) {
   std::int64_t i = 0;
@@ -136,7 +137,8 @@ void for_each_vector(std::int64_t count, const Body& body) {
   if (i < count) body(i, First{static_cast<int>(count - i)});
 }
 
-/// a * b + c with one rounding where the instruction set has it, independent of the compiler's contraction flags.
+/// a * b + c with one rounding where the instruction set has it, independent of the compiler's contraction
+/// flags.
 template <class V>
 [[gnu::always_inline]] inline V multiply_add(V a, V b, V c) {
 #if defined(__FMA__)
@@ -195,10 +197,11 @@ inline double sum(Vector<double> x) { return detail::reduce<double, lanes<double
 inline float largest(Vector<float> x) { return detail::reduce<float, lanes<float>>(x, detail::Larger{}); }
 inline double largest(Vector<double> x) { return detail::reduce<double, lanes<double>>(x, detail::Larger{}); }
 
-/// e^x per lane with a relative error below 2e-7. Below -87.3 it is 0, above 88.3 it stays at e^88.3; a NaN stays one.
+/// e^x per lane with a relative error below 2e-7. Below -87.3 it is 0, above 88.3 it stays at e^88.3; a NaN
+/// stays one.
 ///
-/// x = n ln 2 + r with |r| <= ln(2) / 2; e^r is the polynomial of Moshier's Cephes library (expf.c), and n is found by
-/// adding 1.5 * 2^23, which rounds to an integer (so this must not be compiled with -ffast-math).
+/// x = n ln 2 + r with |r| <= ln(2) / 2; e^r is the polynomial of Moshier's Cephes library (expf.c), and n is
+/// found by adding 1.5 * 2^23, which rounds to an integer (so this must not be compiled with -ffast-math).
 [[gnu::always_inline]] inline Vector<float> exp(Vector<float> x) {
   using V = Vector<float>;
   const V low = broadcast(-87.3F);
