@@ -21,6 +21,7 @@
 
 #include <triax/comm/arguments.hpp>
 #include <triax/comm/communicator.hpp>
+#include <triax/comm/reason.hpp>
 #include <triax/comm/request.hpp>
 #include <triax/comm/thread_operation.hpp>
 #include <triax/device/host.hpp>
@@ -194,20 +195,6 @@ BasicThreadCommunicator<Device> BasicThreadCommunicator<Device>::split(int color
   return {std::move(mine), static_cast<int>(place - members.begin())};
 }
 
-namespace detail {
-
-inline std::string reason_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    return e.what();
-  } catch (...) {
-    return "an exception that is not a std::exception";
-  }
-}
-
-}  // namespace detail
-
 /// Calls `f(ThreadCommunicator world)` on `ranks` threads, one per rank, and returns when all have ended.
 ///
 /// If a rank throws, the waits of the others end with a CommunicatorError that names it, and its exception is thrown
@@ -231,7 +218,7 @@ void run_threads(int ranks, F&& f) {
     } catch (...) {
       const std::exception_ptr error = std::current_exception();
       errors[static_cast<std::size_t>(rank)] = error;
-      world->fail(rank, ThreadWorld::Cause::exception, detail::reason_of(error));
+      world->fail(rank, ThreadWorld::Cause::exception, reason_of(error));
     }
     Progress::of_this_thread().listen_to(nullptr);
   };
@@ -244,7 +231,7 @@ void run_threads(int ranks, F&& f) {
     const std::exception_ptr error = std::current_exception();
     const auto rank = static_cast<int>(threads.size());
     errors[threads.size()] = error;
-    world->fail(rank, ThreadWorld::Cause::exception, detail::reason_of(error));
+    world->fail(rank, ThreadWorld::Cause::exception, reason_of(error));
   }
   for (std::thread& thread : threads) thread.join();
 
