@@ -16,6 +16,8 @@
 
 #include <triax/core/float16.hpp>
 #include <triax/core/random.hpp>
+#include <triax/core/tensor.hpp>
+#include <triax/device/host.hpp>
 
 namespace triax::test {
 
@@ -85,6 +87,16 @@ inline std::vector<std::int32_t> random_tokens(std::int64_t count, std::uint64_t
   return tokens;
 }
 
+/// A tensor of the elements of `data`, all of them unless a shape says otherwise.
+template <class T>
+Tensor<T, Host> tensor(std::vector<T>& data, const Shape& shape) {
+  return {data.data(), shape};
+}
+template <class T>
+Tensor<T, Host> tensor(std::vector<T>& data) {
+  return {data.data(), {static_cast<std::int64_t>(data.size())}};
+}
+
 /// Whether two vectors hold the same bytes; also true for the same NaN.
 template <class T>
 bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
@@ -109,6 +121,13 @@ constexpr double unit_roundoff() {
   if constexpr (std::is_same_v<T, float>) return 0x1p-24;
   if constexpr (std::is_same_v<T, fp16>) return 0x1p-11;
   return 0x1p-8;
+}
+
+/// A bound for the error of a result of T, relative to 1 + its size, when a few dozen operations of T's
+/// arithmetic led to it.
+template <class T>
+constexpr double tolerance() {
+  return unit_roundoff<T>() + 64 * unit_roundoff<accumulator_t<T>>();
 }
 
 }  // namespace triax::test
