@@ -95,6 +95,8 @@ struct Extents {
 
   constexpr int& operator[](Axis axis) { return this->*detail::member_of<Extents>(axis); }
   constexpr int operator[](Axis axis) const { return this->*detail::member_of<Extents>(axis); }
+  /// The number of ranks, if no extent is dynamic or automatic.
+  constexpr int product() const { return dp * pp * tp * cp * ep; }
   friend constexpr bool operator==(const Extents&, const Extents&) = default;
 };
 

@@ -34,8 +34,8 @@ constexpr Transposed<T, Device> transposed(Tensor<T, Device> tensor) {
 }
 
 /// The tag that makes a product add to its result: gemm(device, a, b, c, accumulate).
-struct Accumulate {};
-inline constexpr Accumulate accumulate{};
+struct AccumulateTag {};
+inline constexpr AccumulateTag accumulate{};
 
 namespace detail {
 
@@ -117,7 +117,7 @@ void gemm(Device& device, const A& a, const B& b, Tensor<C, Device> c) {
 }
 /// c += a b
 template <class Device, class A, class B, class C>
-void gemm(Device& device, const A& a, const B& b, Tensor<C, Device> c, Accumulate) {
+void gemm(Device& device, const A& a, const B& b, Tensor<C, Device> c, AccumulateTag) {
   using detail::matrix;
   detail::launch_gemm(device, detail::read_only(matrix(a)), detail::read_only(matrix(b)), matrix(c), true);
 }

@@ -34,6 +34,14 @@ class Batch {
   using Values = Tensor<const float, Device>;
 
   Batch() = default;
+  /// Inputs alone: enough for `forward`.
+  explicit Batch(Tokens inputs) : inputs_(inputs), shape_{inputs.shape()[0], inputs.shape()[1], 0, 0} {
+    check("inputs", inputs.shape(), 2);
+  }
+  explicit Batch(Values inputs)
+      : input_values_(inputs), shape_{inputs.shape()[0], inputs.shape()[1], inputs.columns(), 0} {
+    check("inputs", inputs.shape(), 3);
+  }
   /// Throws ShapeError when the shapes do not belong together.
   Batch(Tokens inputs, Tokens targets, Values weights = {}, std::int64_t first_sample = -1)
       : inputs_(inputs), targets_(targets), weights_(weights), first_sample_(first_sample),
