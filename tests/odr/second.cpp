@@ -3,4 +3,7 @@
 
 #include <everything.hpp>
 
-const void* address_in_second() { return &triax::gemm_table; }
+#include "support/composition.hpp"
+
+double step_in_second() { return triax::test::step_of_small_net(); }
+const void* gemm_table_of_second() { return &triax::gemm_table; }
