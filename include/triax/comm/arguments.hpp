@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 
+#include <triax/comm/concat.hpp>
 #include <triax/core/error.hpp>
 
 namespace triax {
@@ -23,16 +23,15 @@ struct GroupRank {
 /// Throws CommunicatorError unless `peer` is a rank of the group.
 inline void check_peer(const char* operation, GroupRank self, int peer) {
   if (peer >= 0 && peer < self.size) return;
-  throw CommunicatorError(std::string(operation) + " on rank " + std::to_string(self.rank) +
-                          ": there is no rank " + std::to_string(peer) + " in a group of " +
-                          std::to_string(self.size));
+  throw CommunicatorError(detail::concat(operation, " on rank ", self.rank, ": there is no rank ", peer,
+                                         " in a group of ", self.size));
 }
 
 /// Throws CommunicatorError for a negative color of `split`.
 inline void check_color(GroupRank self, int color) {
   if (color >= 0) return;
-  throw CommunicatorError("split on rank " + std::to_string(self.rank) + ": a color is not negative, but " +
-                          std::to_string(color) + " was given");
+  throw CommunicatorError(
+      detail::concat("split on rank ", self.rank, ": a color is not negative, but ", color, " was given"));
 }
 
 namespace detail {
@@ -48,10 +47,9 @@ inline bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) 
 inline void check_block_sizes(const char* operation, GroupRank self, std::size_t own, std::size_t full) {
   const std::size_t wanted = own * static_cast<std::size_t>(self.size);
   if (full == wanted) return;
-  throw ShapeError(std::string(operation) + " on rank " + std::to_string(self.rank) +
-                   ": the full buffer has " + std::to_string(full) + " elements, but " +
-                   std::to_string(self.size) + " ranks with blocks of " + std::to_string(own) + " need " +
-                   std::to_string(wanted));
+  throw ShapeError(detail::concat(operation, " on rank ", self.rank, ": the full buffer has ", full,
+                                  " elements, but ", self.size, " ranks with blocks of ", own, " need ",
+                                  wanted));
 }
 
 /// Also throws it unless `own` is apart from `full` or this rank's block of it.
@@ -60,21 +58,20 @@ void check_blocks(const char* operation, GroupRank self, std::span<const T> own,
   check_block_sizes(operation, self, own.size(), full.size());
   const T* block = full.data() + own.size() * static_cast<std::size_t>(self.rank);
   if (own.data() == block || !detail::overlap(std::as_bytes(own), std::as_bytes(full))) return;
-  throw ShapeError(std::string(operation) + " on rank " + std::to_string(self.rank) +
-                   ": the rank's own buffer of " + std::to_string(own.size()) +
-                   " elements overlaps the full buffer without being its own block");
+  throw ShapeError(detail::concat(operation, " on rank ", self.rank, ": the rank's own buffer of ",
+                                  own.size(),
+                                  " elements overlaps the full buffer without being its own block"));
 }
 
 /// Throws ShapeError unless both buffers of an all_to_all have the same size, a multiple of the group's.
 inline void check_exchange_sizes(GroupRank self, std::size_t in, std::size_t out) {
-  const std::string where = "all_to_all on rank " + std::to_string(self.rank) + ": ";
   if (in != out) {
-    throw ShapeError(where + "the buffers have " + std::to_string(in) + " and " + std::to_string(out) +
-                     " elements");
+    throw ShapeError(detail::concat("all_to_all on rank ", self.rank, ": the buffers have ", in, " and ", out,
+                                    " elements"));
   }
   if (in % static_cast<std::size_t>(self.size) == 0) return;
-  throw ShapeError(where + std::to_string(in) + " elements cannot be divided among " +
-                   std::to_string(self.size) + " ranks");
+  throw ShapeError(detail::concat("all_to_all on rank ", self.rank, ": ", in,
+                                  " elements cannot be divided among ", self.size, " ranks"));
 }
 
 /// Also throws it if they overlap.
@@ -82,8 +79,8 @@ template <class T>
 void check_exchange(GroupRank self, std::span<const T> in, std::span<const T> out) {
   check_exchange_sizes(self, in.size(), out.size());
   if (!detail::overlap(std::as_bytes(in), std::as_bytes(out))) return;
-  throw ShapeError("all_to_all on rank " + std::to_string(self.rank) + ": the two buffers of " +
-                   std::to_string(in.size()) + " elements overlap");
+  throw ShapeError(detail::concat("all_to_all on rank ", self.rank, ": the two buffers of ", in.size(),
+                                  " elements overlap"));
 }
 
 }  // namespace triax

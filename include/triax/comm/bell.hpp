@@ -13,14 +13,15 @@
 
 namespace triax {
 
-/// One thread sleeps, any thread rings. Nothing is lost: read `rings()`, look for work, then sleep if the number is
-/// still the same.
+/// One thread sleeps, any thread rings. Nothing is lost: read `rings()`, look for work, then sleep if the
+/// number is still the same.
 class Bell {
  public:
   std::uint32_t rings() const noexcept { return rings_.load(std::memory_order_acquire); }
 
   void ring() noexcept {
-    // Either this thread sees the sleeper, or the sleeper sees the ring: both orders are sequentially consistent.
+    // Either this thread sees the sleeper, or the sleeper sees the ring: both orders are sequentially
+    // consistent.
     rings_.fetch_add(1, std::memory_order_seq_cst);
     if (!asleep_.load(std::memory_order_seq_cst)) return;
     std::lock_guard lock(mutex_);

@@ -9,8 +9,8 @@
 
 namespace triax {
 
-/// Elements in the block of rank `rank` when `elements` are divided over `ranks`: sizes differ by at most one, larger
-/// blocks come first.
+/// Elements in the block of rank `rank` when `elements` are divided over `ranks`: sizes differ by at most
+/// one, larger blocks come first.
 constexpr std::size_t block_size(std::size_t elements, int ranks, int rank) {
   const auto d = static_cast<std::size_t>(ranks);
   return elements / d + (static_cast<std::size_t>(rank) < elements % d ? 1 : 0);

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string>
 
+#include <triax/comm/concat.hpp>
 #include <triax/comm/reduction.hpp>
 
 namespace triax {
@@ -49,12 +50,12 @@ struct CollectiveCall {
 
   /// For example "all_reduce of 1000 fp32 elements (sum)".
   std::string describe() const {
-    std::string text = name(kind);
-    if (kind == Collective::barrier) return text;
-    text += " of " + std::to_string(elements) + " " + type + " elements";
-    if (kind != Collective::all_reduce && kind != Collective::broadcast) text += " a block";
-    if (reduce) text += std::string(" (") + op + ")";
-    if (kind == Collective::broadcast) text += " from rank " + std::to_string(root) + " of the group";
+    if (kind == Collective::barrier) return name(kind);
+    const bool whole = kind == Collective::all_reduce || kind == Collective::broadcast;
+    std::string text =
+        detail::concat(name(kind), " of ", elements, " ", type, whole ? " elements" : " elements a block");
+    if (reduce) text += detail::concat(" (", op, ")");
+    if (kind == Collective::broadcast) text += detail::concat(" from rank ", root, " of the group");
     return text;
   }
 };

@@ -12,9 +12,9 @@
 
 namespace triax {
 
-/// What an operation returns. `wait()` orders the result before the caller's later work, `test()` makes progress and
-/// says whether the operation has completed. Waiting on any request progresses every outstanding request of the calling
-/// rank, on all its communicators.
+/// What an operation returns. `wait()` orders the result before the caller's later work, `test()` makes
+/// progress and says whether the operation has completed. Waiting on any request progresses every outstanding
+/// request of the calling rank, on all its communicators.
 template <class R>
 concept PendingRequest = std::movable<R> && !std::copyable<R> && requires(R& request) {
   request.wait();
@@ -32,7 +32,8 @@ concept HasRankAndSize = requires(const C& c) {
 template <class C>
 concept NamesDevice = requires { typename C::device; };
 
-/// `split(color, key)`, called by all ranks: those with equal colors (>= 0) form a group, ordered by key, then by rank.
+/// `split(color, key)`, called by all ranks: those with equal colors (>= 0) form a group, ordered by key,
+/// then by rank.
 template <class C>
 concept Splits = requires(C& c) {
   { c.split(0, 0) } -> std::same_as<C>;
@@ -45,14 +46,15 @@ concept AllReduces = requires(C& c, std::span<float> in_place) {
   { c.all_reduce(in_place, Max{}) } -> PendingRequest;
 };
 
-/// `reduce_scatter(full, own, op, order)`: rank r gets the reduction of all ranks' block r; `full` holds `size()` blocks
-/// of `own.size()` elements. `own` may be the rank's block of `full`.
+/// `reduce_scatter(full, own, op, order)`: rank r gets the reduction of all ranks' block r; `full` holds
+/// `size()` blocks of `own.size()` elements. `own` may be the rank's block of `full`.
 template <class C>
 concept ReduceScatters = requires(C& c, std::span<const float> full, std::span<float> own) {
   { c.reduce_scatter(full, own) } -> PendingRequest;
 };
 
-/// `all_gather(own, full)`: every rank gets all ranks' blocks, in rank order. `own` may be the rank's block of `full`.
+/// `all_gather(own, full)`: every rank gets all ranks' blocks, in rank order. `own` may be the rank's block
+/// of `full`.
 template <class C>
 concept AllGathers = requires(C& c, std::span<const float> own, std::span<float> full) {
   { c.all_gather(own, full) } -> PendingRequest;
@@ -64,7 +66,8 @@ concept Broadcasts = requires(C& c, std::span<float> data) {
   { c.broadcast(data, 0) } -> PendingRequest;
 };
 
-/// `all_to_all(in, out)`: block q of rank r's `in` becomes block r of rank q's `out`. The buffers do not overlap.
+/// `all_to_all(in, out)`: block q of rank r's `in` becomes block r of rank q's `out`. The buffers do not
+/// overlap.
 template <class C>
 concept ExchangesAllToAll = requires(C& c, std::span<const float> in, std::span<float> out) {
   { c.all_to_all(in, out) } -> PendingRequest;
@@ -90,8 +93,8 @@ concept HasBarrier = requires(C& c) {
 
 // ---- Composites ----
 
-/// The base of all communicators: a rank of a group, whose buffers live on `device`. A communicator is a handle; its
-/// copies are the same communicator. It belongs to the thread that made it.
+/// The base of all communicators: a rank of a group, whose buffers live on `device`. A communicator is a
+/// handle; its copies are the same communicator. It belongs to the thread that made it.
 template <class C>
 concept Communicator = std::movable<C> && HasRankAndSize<C> && NamesDevice<C>;
 

@@ -11,6 +11,7 @@
 #include <initializer_list>
 #include <string>
 
+#include <triax/comm/concat.hpp>
 #include <triax/core/error.hpp>
 
 namespace triax {
@@ -58,7 +59,7 @@ inline constexpr std::size_t axes_count = std::size_t{1} << axis_count;
 inline std::string name(Axes axes) {
   std::string text;
   for (const Axis axis : axes_as_written) {
-    if (axes.contains(axis)) text += (text.empty() ? "" : "+") + std::string(name(axis));
+    if (axes.contains(axis)) detail::append_item(text, "+", name(axis));
   }
   return text;
 }
@@ -125,16 +126,16 @@ constexpr bool has(const Extents& extents, int special) {
   return false;
 }
 
-/// `fixed` with its dynamic extents taken from `given`. Throws ConfigError if `given` contradicts a fixed one.
-constexpr Extents complete(const Extents& fixed, const Extents& given) {
+/// `fixed` with its dynamic extents taken from `given`. Throws ConfigError if `given` contradicts a fixed
+/// one.
+inline Extents complete(const Extents& fixed, const Extents& given) {
   Extents result = fixed;
   for (const Axis axis : axes_as_written) {
     if (fixed[axis] == dynamic) {
       result[axis] = given[axis];
     } else if (given[axis] != 1 && given[axis] != fixed[axis]) {
-      throw ConfigError(std::string("the mesh's extent ") + name(axis) + " is fixed as " +
-                        std::to_string(fixed[axis]) + " in its type, but " + std::to_string(given[axis]) +
-                        " was given");
+      throw ConfigError(detail::concat("the mesh's extent ", name(axis), " is fixed as ", fixed[axis],
+                                       " in its type, but ", given[axis], " was given"));
     }
   }
   return result;
@@ -149,45 +150,47 @@ inline std::string spell_product(const Extents& extents, Axes left_out = {}) {
   for (const Axis axis : {Axis::dp, Axis::tp, Axis::pp, Axis::cp, Axis::ep}) {
     const bool rare = axis == Axis::cp || axis == Axis::ep;
     if (left_out.contains(axis) || (rare && extents[axis] == 1)) continue;
-    names += (names.empty() ? "" : " x ") + std::string(name(axis));
-    factors += (factors.empty() ? "" : "x") + std::to_string(extents[axis]);
+    append_item(names, " x ", name(axis));
+    append_item(factors, "x", std::to_string(extents[axis]));
     product *= extents[axis];
   }
-  return names + " = " + factors + "=" + std::to_string(product);
+  return concat(names, " = ", factors, "=", product);
 }
 
 }  // namespace detail
 
-/// The extents of a mesh of `ranks` ranks: replaces the automatic one. Throws ConfigError if there is none that fits.
+/// The extents of a mesh of `ranks` ranks: replaces the automatic one. Throws ConfigError if there is none
+/// that fits.
 inline Extents resolve(Extents extents, int ranks) {
   Axes unknown;
   std::int64_t product = 1;
   for (const Axis axis : axes_as_written) {
     if (extents[axis] == automatic) {
       if (!unknown.empty()) {
-        throw ConfigError("one extent of a mesh may be automatic, but " + name(unknown) + " and " +
-                          name(axis) + " are");
+        throw ConfigError(detail::concat("one extent of a mesh may be automatic, but ", name(unknown),
+                                         " and ", name(axis), " are"));
       }
       unknown = axis;
     } else if (extents[axis] < 1) {
-      throw ConfigError(std::string("the mesh's extent ") + name(axis) + " is " +
-                        std::to_string(extents[axis]) + "; it must be at least 1");
+      throw ConfigError(
+          detail::concat("the mesh's extent ", name(axis), " is ", extents[axis], "; it must be at least 1"));
     } else {
       product *= extents[axis];
     }
   }
   if (!unknown.empty()) {
     if (ranks % product != 0) {
-      throw ConfigError("the mesh's extent " + name(unknown) + " is automatic, but " + std::to_string(ranks) +
-                        " ranks cannot be divided by " + detail::spell_product(extents, unknown));
+      throw ConfigError(detail::concat("the mesh's extent ", name(unknown), " is automatic, but ", ranks,
+                                       " ranks cannot be divided by ",
+                                       detail::spell_product(extents, unknown)));
     }
     for (const Axis axis : axes_as_written) {
       if (unknown.contains(axis)) extents[axis] = static_cast<int>(ranks / product);
     }
   } else if (product != ranks) {
-    throw ConfigError("the mesh and its world differ in size: " + detail::spell_product(extents) + " and " +
-                      std::to_string(ranks) + " ranks are running; start " + std::to_string(product) +
-                      " ranks or change an extent");
+    throw ConfigError(
+        detail::concat("the mesh and its world differ in size: ", detail::spell_product(extents), " and ",
+                       ranks, " ranks are running; start ", product, " ranks or change an extent"));
   }
   return extents;
 }

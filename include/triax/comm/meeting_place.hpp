@@ -16,9 +16,10 @@
 
 namespace triax {
 
-/// Where the ranks' calls with one number meet. When the last has arrived, the work is cut into portions, and every
-/// rank that waits, for whatever it waits, does the next one: it reads all ranks' inputs and writes all ranks' outputs.
-/// So a rank that computes meanwhile delays no one, and the result does not depend on who did what.
+/// Where the ranks' calls with one number meet. When the last has arrived, the work is cut into portions, and
+/// every rank that waits, for whatever it waits, does the next one: it reads all ranks' inputs and writes all
+/// ranks' outputs. So a rank that computes meanwhile delays no one, and the result does not depend on who did
+/// what.
 class MeetingPlace {
  public:
   enum class Worked { nothing, a_portion, the_last_portion };
@@ -35,8 +36,8 @@ class MeetingPlace {
     return open_for_.load(std::memory_order_acquire) == number;
   }
 
-  /// Rank `rank` makes its call number `number`. The last to arrive gets true: it compares the calls and, if they agree,
-  /// calls `open_work`.
+  /// Rank `rank` makes its call number `number`. The last to arrive gets true: it compares the calls and, if
+  /// they agree, calls `open_work`.
   bool arrive(int rank, std::uint64_t number, const CollectiveCall& call) noexcept {
     const auto r = static_cast<std::size_t>(rank);
     arrivals_[r].call = call;
@@ -81,7 +82,8 @@ class MeetingPlace {
   }
   bool work_is_done() const noexcept { return done_.load(std::memory_order_acquire) == portions_; }
 
-  /// This rank has seen that all is done. The last to leave opens the place for call number `next_number` and gets true.
+  /// This rank has seen that all is done. The last to leave opens the place for call number `next_number` and
+  /// gets true.
   bool leave(std::uint64_t next_number) noexcept {
     if (left_.fetch_add(1, std::memory_order_acq_rel) + 1 < size()) return false;
     arrived_.store(0, std::memory_order_relaxed);
@@ -93,7 +95,8 @@ class MeetingPlace {
   }
 
  private:
-  // Large enough to hide the price of taking a portion, small enough to stay in the second-level cache for 8 ranks.
+  // Large enough to hide the price of taking a portion, small enough to stay in the second-level cache for 8
+  // ranks.
   static constexpr std::size_t portion_bytes = 64 * 1024;
 
   struct alignas(64) Arrival {

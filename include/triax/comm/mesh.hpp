@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <triax/comm/communicator.hpp>
+#include <triax/comm/concat.hpp>
 #include <triax/comm/extents.hpp>
 #include <triax/comm/ledger.hpp>
 
@@ -24,15 +25,15 @@ struct GroupTraffic {
   Ledger ledger;
 };
 
-/// The ranks of `World`, numbered with tp fastest, then cp, ep, dp, and pp slowest. `Fixed` holds the extents that are
-/// known at compile time; the others are `dynamic`.
+/// The ranks of `World`, numbered with tp fastest, then cp, ep, dp, and pp slowest. `Fixed` holds the extents
+/// that are known at compile time; the others are `dynamic`.
 ///
 ///   Mesh mesh(world, {.dp = 2, .pp = automatic});
 ///   Mesh mesh(world, extents<Extents{.dp = 2, .pp = 2}>);
 ///   Mesh mesh(world, extents<Extents{.dp = dynamic, .pp = 2}>, {.dp = 4});
 ///
-/// Construction is collective. It throws ConfigError, before any communicator is made, if the product of the extents is
-/// not the size of the world.
+/// Construction is collective. It throws ConfigError, before any communicator is made, if the product of the
+/// extents is not the size of the world.
 template <WorldCommunicator World, Extents Fixed = run_time_extents>
 class Mesh {
   static_assert(!has(Fixed, automatic), "an extent that is fixed in a mesh's type cannot be automatic");
@@ -63,9 +64,8 @@ class Mesh {
     int rank = 0, stride = 1;
     for_each_axis([&](Axis axis) {
       if (coordinates[axis] < 0 || coordinates[axis] >= extents_[axis]) {
-        throw ConfigError(std::string("there is no coordinate ") + name(axis) + "=" +
-                          std::to_string(coordinates[axis]) + " on a mesh with " + name(axis) + "=" +
-                          std::to_string(extents_[axis]));
+        throw ConfigError(detail::concat("there is no coordinate ", name(axis), "=", coordinates[axis],
+                                         " on a mesh with ", name(axis), "=", extents_[axis]));
       }
       rank += coordinates[axis] * stride;
       stride *= extents_[axis];
@@ -75,7 +75,8 @@ class Mesh {
 
   World& world() { return world_; }
 
-  /// The ranks that differ from this one along `axes` only, in the mesh's order. Collective over the mesh on first use.
+  /// The ranks that differ from this one along `axes` only, in the mesh's order. Collective over the mesh on
+  /// first use.
   World& group(Axes axes) {
     std::optional<World>& group = groups_[axes.index()];
     if (!group) {
@@ -91,12 +92,12 @@ class Mesh {
     return *group;
   }
 
-  /// All ranks once more, with messages apart from the training's: for set-up, checkpoints and errors. Buffers on the
-  /// host.
+  /// All ranks once more, with messages apart from the training's: for set-up, checkpoints and errors.
+  /// Buffers on the host.
   World& control() { return control_; }
 
-  /// What this rank has sent since the last reset, by group, in the order in which the groups were made, then in the
-  /// world.
+  /// What this rank has sent since the last reset, by group, in the order in which the groups were made, then
+  /// in the world.
   std::vector<GroupTraffic> traffic() const
     requires requires(const World& world) { world.ledger(); }
   {

@@ -18,10 +18,11 @@
 
 namespace triax {
 
-/// A rank of an imagined group: its operations touch no memory, are complete at once, and only count their volume, as
-/// Traced defines it. A plain value: copies count apart.
+/// A rank of an imagined group: its operations touch no memory, are complete at once, and only count their
+/// volume, as Traced defines it. A plain value: copies count apart.
 ///
-/// The volumes are written here a second time, on purpose: what is planned with this class is checked by Traced.
+/// The volumes are written here a second time, on purpose: what is planned with this class is checked by
+/// Traced.
 class MeterCommunicator {
  public:
   using device = Meter<Host>;

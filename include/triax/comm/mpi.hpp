@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Triax authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Ranks that are processes: MpiCommunicator and mpi::Environment. Needs an MPI library; no other header of the library
-// includes this one.
+// Ranks that are processes: MpiCommunicator and mpi::Environment. Needs an MPI library; no other header of
+// the library includes this one.
 
 #pragma once
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Triax authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Operations that are made once and used again and again, so that communication allocates nothing in the long run.
+// Operations that are made once and used again and again, so that communication allocates nothing in the long
+// run.
 
 #pragma once
 
@@ -10,7 +11,8 @@
 
 namespace triax {
 
-/// Owns operations of one kind. Grows to the largest number that was ever in use at the same time. One thread.
+/// Owns operations of one kind. Grows to the largest number that was ever in use at the same time. One
+/// thread.
 template <class Operation>
 class OperationPool {
  public:

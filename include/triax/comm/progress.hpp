@@ -18,8 +18,8 @@ namespace triax {
 
 class Progress;
 
-/// An operation that this rank has begun: a state machine that backends derive from. A backend takes it from a pool,
-/// Progress advances it until it is complete, and its Request gives it back.
+/// An operation that this rank has begun: a state machine that backends derive from. A backend takes it from
+/// a pool, Progress advances it until it is complete, and its Request gives it back.
 class PendingOperation {
  public:
   PendingOperation(const PendingOperation&) = delete;
@@ -29,8 +29,8 @@ class PendingOperation {
   PendingOperation() = default;
   virtual ~PendingOperation() = default;
 
-  /// Does what can be done without blocking, calls `complete()` at the end, and returns whether anything changed.
-  /// Throws what makes completion impossible, once no peer touches this rank's buffers any more.
+  /// Does what can be done without blocking, calls `complete()` at the end, and returns whether anything
+  /// changed. Throws what makes completion impossible, once no peer touches this rank's buffers any more.
   virtual bool advance() = 0;
   /// Called before this rank sleeps: throws if a peer that is needed has left.
   virtual void check_peers() {}
@@ -54,8 +54,9 @@ class PendingOperation {
   bool completed_ = false;
 };
 
-/// The outstanding operations of the calling thread, which is a rank, on all its communicators. Every wait advances all
-/// of them: else two ranks that wait for operations in different orders would wait for each other.
+/// The outstanding operations of the calling thread, which is a rank, on all its communicators. Every wait
+/// advances all of them: else two ranks that wait for operations in different orders would wait for each
+/// other.
 class Progress {
  public:
   Progress() = default;
@@ -113,7 +114,8 @@ class Progress {
     finish(operation);
   }
 
-  /// What the destructor of an unfinished request does: it waits, unless an exception is on its way through this rank.
+  /// What the destructor of an unfinished request does: it waits, unless an exception is on its way through
+  /// this rank.
   void drop(PendingOperation& operation) noexcept {
     if (!operation.completed_ && std::uncaught_exceptions() > operation.exceptions_at_start_) {
       return forget(operation);
@@ -155,7 +157,8 @@ class Progress {
     }
   }
 
-  /// Advances one operation. An error is kept for the request of that operation: the caller may be waiting for another.
+  /// Advances one operation. An error is kept for the request of that operation: the caller may be waiting
+  /// for another.
   bool advance(PendingOperation& operation) {
     bool changed = true;
     try {

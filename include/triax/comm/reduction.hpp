@@ -68,7 +68,8 @@ concept ReductionOp = std::same_as<Op, Sum> || std::same_as<Op, Min> || std::sam
 
 /// In which order ranks are combined.
 struct Order {
-  /// ((r0 + r1) + r2) + ..., element by element: the same bits at any position, in any block, on every backend.
+  /// ((r0 + r1) + r2) + ..., element by element: the same bits at any position, in any block, on every
+  /// backend.
   struct rank {};
   /// Whatever the backend's own reduction does; equal on all ranks.
   struct backend {};
@@ -89,8 +90,8 @@ struct Buffers {
   std::size_t first_element;
 };
 
-/// Combines `elements` elements of all `inputs`, in their order, and writes the result to each of `outputs`. An output
-/// may be one of the inputs, entered at the same place.
+/// Combines `elements` elements of all `inputs`, in their order, and writes the result to each of `outputs`.
+/// An output may be one of the inputs, entered at the same place.
 template <Communicable T, ReductionOp Op>
 void reduce_in_order(Buffers<const std::byte> inputs, Buffers<std::byte> outputs, std::size_t elements) {
   constexpr std::size_t block = 1024;  // partial results stay in the first-level cache

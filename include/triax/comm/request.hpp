@@ -11,10 +11,11 @@
 
 namespace triax {
 
-/// An operation that may still be under way. Its buffers must live, and stay untouched, until it has completed.
+/// An operation that may still be under way. Its buffers must live, and stay untouched, until it has
+/// completed.
 ///
-/// A request that is destroyed before `wait()` waits; if that is because an exception passes, it marks the communicator
-/// as failed instead. A request is used by the thread that made it.
+/// A request that is destroyed before `wait()` waits; if that is because an exception passes, it marks the
+/// communicator as failed instead. A request is used by the thread that made it.
 class [[nodiscard]] Request {
  public:
   /// A completed operation.
@@ -37,13 +38,14 @@ class [[nodiscard]] Request {
     if (operation_) Progress::of_this_thread().drop(*operation_);
   }
 
-  /// Returns when the operation has completed on this rank. Throws MismatchError, TimeoutError or CommunicatorError if
-  /// it cannot; the buffers are then of undefined content but no longer in use.
+  /// Returns when the operation has completed on this rank. Throws MismatchError, TimeoutError or
+  /// CommunicatorError if it cannot; the buffers are then of undefined content but no longer in use.
   void wait() {
     if (operation_) Progress::of_this_thread().wait(*std::exchange(operation_, nullptr));
   }
 
-  /// Makes progress on all operations of this rank; returns whether this one has completed. Throws like `wait`.
+  /// Makes progress on all operations of this rank; returns whether this one has completed. Throws like
+  /// `wait`.
   bool test() {
     if (!operation_) return true;
     PendingOperation& operation = *std::exchange(operation_, nullptr);

@@ -10,12 +10,12 @@
 #include <cstring>
 #include <memory>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 
 #include <triax/comm/arguments.hpp>
 #include <triax/comm/communicator.hpp>
+#include <triax/comm/concat.hpp>
 #include <triax/comm/operation_pool.hpp>
 #include <triax/comm/request.hpp>
 #include <triax/device/host.hpp>
@@ -49,9 +49,9 @@ class SelfChannel {
       return matched_;
     }
     void check_peers() override {
-      throw CommunicatorError(
-          std::string(kind_ == Kind::send ? "send" : "recv") +
-          " of rank 0 to itself: the other end has not been posted, and no other rank can do it");
+      throw CommunicatorError(detail::concat(
+          kind_ == Kind::send ? "send" : "recv",
+          " of rank 0 to itself: the other end has not been posted, and no other rank can do it"));
     }
     std::chrono::milliseconds deadline() const override { return std::chrono::milliseconds::max(); }
     void expire() override { throw TimeoutError("rank 0 waits for itself"); }
@@ -88,8 +88,8 @@ class SelfChannel {
     const End& from = end.kind_ == Kind::send ? end : other;
     const End& to = end.kind_ == Kind::send ? other : end;
     if (from.bytes_ != to.bytes_) {
-      throw MismatchError("rank 0 sent itself " + std::to_string(from.bytes_) + " bytes and receives " +
-                          std::to_string(to.bytes_));
+      throw MismatchError(
+          detail::concat("rank 0 sent itself ", from.bytes_, " bytes, but receives ", to.bytes_));
     }
     if (from.bytes_ != 0) std::memmove(to.data_, from.data_, from.bytes_);
     first_ = other.later_;

@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include <triax/comm/concat.hpp>
 #include <triax/comm/operation_pool.hpp>
 #include <triax/comm/progress.hpp>
 #include <triax/comm/thread_group.hpp>
@@ -55,7 +56,7 @@ class ThreadOperation : public PendingOperation {
       // In this order: a peer that has left has done all that it will ever do.
       if (world().has_left(group().world_rank(peer)) && waits_for(peer)) {
         world().fail(group().world_rank(peer), ThreadWorld::Cause::exception,
-                     "it returned before " + describe());
+                     detail::concat("it returned before ", describe()));
         raise();
       }
     }
@@ -65,17 +66,18 @@ class ThreadOperation : public PendingOperation {
     std::string missing;
     for (int peer = 0; peer < group().size(); ++peer) {
       if (!waits_for(peer)) continue;
-      missing += (missing.empty() ? "" : ", ") + std::to_string(group().world_rank(peer));
+      detail::append_item(missing, ", ", std::to_string(group().world_rank(peer)));
     }
-    world().fail(world_rank(), ThreadWorld::Cause::timeout,
-                 describe() + " on rank " + std::to_string(world_rank()) + " made no progress for " +
-                     std::to_string(deadline().count()) + " ms; missing: rank " +
-                     (missing.empty() ? "(none, all have come)" : missing));
+    world().fail(
+        world_rank(), ThreadWorld::Cause::timeout,
+        detail::concat(describe(), " on rank ", world_rank(), " made no progress for ", deadline().count(),
+                       " ms; missing: rank ", missing.empty() ? "(none, all have come)" : missing));
     raise();
   }
 
   void abandon() noexcept final {
-    world().fail(world_rank(), ThreadWorld::Cause::unwinding, "an exception ended its " + describe());
+    world().fail(world_rank(), ThreadWorld::Cause::unwinding,
+                 detail::concat("an exception ended its ", describe()));
     world().quiesce();
   }
 
@@ -123,10 +125,9 @@ class ThreadCollective final : public ThreadOperation {
     if (!place_->arrive(rank(), number_, call_)) return;
     for (int peer = 1; peer < group().size(); ++peer) {
       if (place_->call(peer).agrees_with(place_->call(0))) continue;
-      mismatch("call " + std::to_string(number_ + 1) + " of a group of " + std::to_string(group().size()) +
-               ": rank " + std::to_string(group().world_rank(0)) + " called " + place_->call(0).describe() +
-               ", rank " + std::to_string(group().world_rank(peer)) + " called " +
-               place_->call(peer).describe());
+      mismatch(detail::concat("call ", number_ + 1, " of a group of ", group().size(), ": rank ",
+                              group().world_rank(0), " called ", place_->call(0).describe(), ", rank ",
+                              group().world_rank(peer), " called ", place_->call(peer).describe()));
     }
     place_->open_work(number_);
     group().ring_others(rank());
@@ -143,7 +144,7 @@ class ThreadCollective final : public ThreadOperation {
   }
 
   std::string describe() const override {
-    return call_.describe() + ", call " + std::to_string(number_ + 1) + ",";
+    return detail::concat(call_.describe(), ", call ", number_ + 1, ",");
   }
   bool waits_for(int peer) const override { return !entered_ || !place_->has_arrived(peer, number_); }
 
@@ -187,8 +188,8 @@ class ThreadSend final : public ThreadOperation {
   }
 
   std::string describe() const override {
-    return "send " + std::to_string(number_ + 1) + " of " + std::to_string(message_.elements) + " " +
-           message_.type + " elements to rank " + std::to_string(group().world_rank(to_));
+    return detail::concat("send ", number_ + 1, " of ", message_.elements, " ", message_.type,
+                          " elements to rank ", group().world_rank(to_));
   }
   bool waits_for(int peer) const override {
     return peer == to_ && !group().channel(rank(), to_).is_taken(number_);
@@ -228,8 +229,8 @@ class ThreadReceive final : public ThreadOperation {
       return false;
     }
     if (message->elements != expected_.elements || std::strcmp(message->type, expected_.type) != 0) {
-      mismatch(describe() + " on rank " + std::to_string(world_rank()) + " found " +
-               std::to_string(message->elements) + " " + message->type + " elements");
+      mismatch(detail::concat(describe(), " on rank ", world_rank(), " found ", message->elements, " ",
+                              message->type, " elements"));
     }
     if (!copy(*message)) raise();
     channel.take(number_);
@@ -245,8 +246,8 @@ class ThreadReceive final : public ThreadOperation {
   }
 
   std::string describe() const override {
-    return "recv " + std::to_string(number_ + 1) + " of " + std::to_string(expected_.elements) + " " +
-           expected_.type + " elements from rank " + std::to_string(group().world_rank(from_));
+    return detail::concat("recv ", number_ + 1, " of ", expected_.elements, " ", expected_.type,
+                          " elements from rank ", group().world_rank(from_));
   }
   bool waits_for(int peer) const override {
     return peer == from_ && !group().channel(from_, rank()).find(number_);

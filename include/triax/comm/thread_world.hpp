@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Triax authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the threads of one run_threads share: how they wake each other, and how one rank's failure reaches the others.
+// What the threads of one run_threads share: how they wake each other, and how one rank's failure reaches the
+// others.
 
 #pragma once
 
@@ -13,15 +14,16 @@
 #include <thread>
 
 #include <triax/comm/bell.hpp>
+#include <triax/comm/concat.hpp>
 #include <triax/core/error.hpp>
 
 namespace triax {
 
 /// All ranks of a run. Ranks are numbered as in the world communicator, here and in messages.
 ///
-/// The first failure ends the world: every later wait that cannot complete throws. A rank that ends with an exception
-/// frees its buffers, so peers read and write them only while they hold an Access, and the failing rank waits until no
-/// one does.
+/// The first failure ends the world: every later wait that cannot complete throws. A rank that ends with an
+/// exception frees its buffers, so peers read and write them only while they hold an Access, and the failing
+/// rank waits until no one does.
 class ThreadWorld {
  public:
   enum class Cause {
@@ -81,8 +83,8 @@ class ThreadWorld {
     std::lock_guard lock(mutex_);
     if (cause_ == Cause::mismatch) throw MismatchError(reason_);
     if (cause_ == Cause::timeout) throw TimeoutError(reason_);
-    throw CommunicatorError(what + " cannot complete on rank " + std::to_string(rank) + ": rank " +
-                            std::to_string(culprit_) + " failed: " + reason_);
+    throw CommunicatorError(
+        detail::concat(what, " cannot complete on rank ", rank, ": rank ", culprit_, " failed: ", reason_));
   }
 
   /// Returns when no rank touches another's buffers. The world has failed, so that no one begins to.
@@ -96,8 +98,8 @@ class ThreadWorld {
   class Access {
    public:
     Access(ThreadWorld& world, int rank) noexcept : touching_(world.at(rank).touching) {
-      // Either this rank sees the failure, or the failing rank sees this one: all four accesses are sequentially
-      // consistent.
+      // Either this rank sees the failure, or the failing rank sees this one: all four accesses are
+      // sequentially consistent.
       touching_.store(true, std::memory_order_seq_cst);
       granted_ = !world.failed();
     }
@@ -126,8 +128,8 @@ class ThreadWorld {
     for (int rank = 0; rank < size_; ++rank) bell(rank).ring();
   }
 
-  /// An exception that passes through a rank is known when run_threads catches it. If the user's code catches it first,
-  /// that never happens.
+  /// An exception that passes through a rank is known when run_threads catches it. If the user's code catches
+  /// it first, that never happens.
   void await_reason() const {
     for (int tries = 0; tries < 1000; ++tries) {
       {

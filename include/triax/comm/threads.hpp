@@ -12,7 +12,6 @@
 #include <exception>
 #include <memory>
 #include <span>
-#include <string>
 #include <thread>
 #include <tuple>
 #include <type_traits>
@@ -21,6 +20,7 @@
 
 #include <triax/comm/arguments.hpp>
 #include <triax/comm/communicator.hpp>
+#include <triax/comm/concat.hpp>
 #include <triax/comm/reason.hpp>
 #include <triax/comm/request.hpp>
 #include <triax/comm/thread_operation.hpp>
@@ -30,8 +30,9 @@ namespace triax {
 
 /// A rank of a group of threads, whose buffers all ranks can address. `run_threads` makes the world.
 ///
-/// Nothing is copied on the way: reductions read the peers' buffers, receivers copy from the sender's. All operations
-/// are asynchronous; in the long run none allocates. Both orders of reduction are the order of ranks.
+/// Nothing is copied on the way: reductions read the peers' buffers, receivers copy from the sender's. All
+/// operations are asynchronous; in the long run none allocates. Both orders of reduction are the order of
+/// ranks.
 template <class Device>
   requires Device::directly_readable
 class BasicThreadCommunicator {
@@ -45,8 +46,8 @@ class BasicThreadCommunicator {
   int rank() const noexcept { return member_->rank; }
   int size() const noexcept { return member_->group->size(); }
 
-  /// How long a wait may pass without any progress before it throws TimeoutError; for all ranks and groups of this
-  /// world. Half an hour by default.
+  /// How long a wait may pass without any progress before it throws TimeoutError; for all ranks and groups of
+  /// this world. Half an hour by default.
   void set_deadline(std::chrono::milliseconds deadline) noexcept { group().world().set_deadline(deadline); }
 
   BasicThreadCommunicator split(int color, int key);
@@ -197,12 +198,12 @@ BasicThreadCommunicator<Device> BasicThreadCommunicator<Device>::split(int color
 
 /// Calls `f(ThreadCommunicator world)` on `ranks` threads, one per rank, and returns when all have ended.
 ///
-/// If a rank throws, the waits of the others end with a CommunicatorError that names it, and its exception is thrown
-/// here once all have ended. `f` is shared by the threads. Throws ConfigError for fewer than one rank.
+/// If a rank throws, the waits of the others end with a CommunicatorError that names it, and its exception is
+/// thrown here once all have ended. `f` is shared by the threads. Throws ConfigError for fewer than one rank.
 template <class F>
 void run_threads(int ranks, F&& f) {
   if (ranks < 1) {
-    throw ConfigError("run_threads needs at least 1 rank, but " + std::to_string(ranks) + " were asked for");
+    throw ConfigError(detail::concat("run_threads needs at least 1 rank, but ", ranks, " were asked for"));
   }
   const auto world = std::make_shared<ThreadWorld>(ranks);
   std::vector<int> all(static_cast<std::size_t>(ranks));

@@ -18,16 +18,19 @@
 
 namespace triax {
 
-/// A communicator that passes every operation on to `Inner` and counts it. It models the concepts that `Inner` models.
+/// A communicator that passes every operation on to `Inner` and counts it. It models the concepts that
+/// `Inner` models.
 ///
-/// Bytes are the *volume* of the call on this rank: what must leave it at the optimum, whatever the algorithm. For a
-/// buffer of n elements over d ranks, in blocks that differ by at most one element (b is this rank's):
+/// Bytes are the *volume* of the call on this rank: what must leave it at the optimum, whatever the
+/// algorithm. For a buffer of n elements over d ranks, in blocks that differ by at most one element (b is
+/// this rank's):
 ///
 ///   reduce_scatter  n - b        all_gather  (d - 1) b      all_reduce  n - b + (d - 1) b
 ///   all_to_all      n - b        broadcast   n, from the root only               send  n
 ///
-/// Every call of a collective is one message on each rank, except that a broadcast counts on its root alone and a recv
-/// nowhere. Groups of one rank count nothing. Copies share a ledger; a communicator that is split off has its own.
+/// Every call of a collective is one message on each rank, except that a broadcast counts on its root alone
+/// and a recv nowhere. Groups of one rank count nothing. Copies share a ledger; a communicator that is split
+/// off has its own.
 template <Communicator Inner>
 class Traced {
  public:

@@ -32,8 +32,8 @@ concept NativeToMpi = Communicable<T> && std::is_arithmetic_v<T>;
 
 /// A rank of a group of processes. mpi::Environment makes the world.
 ///
-/// All operations are asynchronous. Reductions are in the order of ranks and give the same bits as on any other
-/// communicator; `Order::backend` is MPI_Iallreduce, for all_reduce and the types that MPI knows.
+/// All operations are asynchronous. Reductions are in the order of ranks and give the same bits as on any
+/// other communicator; `Order::backend` is MPI_Iallreduce, for all_reduce and the types that MPI knows.
 class MpiCommunicator {
  public:
   using device = Host;
@@ -48,8 +48,8 @@ class MpiCommunicator {
   int rank() const noexcept { return member_->rank(); }
   int size() const noexcept { return member_->size(); }
 
-  /// How long a wait may pass without any progress before it throws TimeoutError; for this world and all its groups.
-  /// Half an hour by default.
+  /// How long a wait may pass without any progress before it throws TimeoutError; for this world and all its
+  /// groups. Half an hour by default.
   void set_deadline(std::chrono::milliseconds deadline) noexcept { member_->limits().deadline = deadline; }
   /// The largest message that is handed to MPI at once, in bytes; equal on all ranks. 1 GiB by default.
   void set_message_limit(std::size_t bytes) noexcept { member_->limits().message_bytes = bytes; }

@@ -13,20 +13,22 @@
 
 #include <mpi.h>
 
+#include <triax/comm/concat.hpp>
 #include <triax/comm/mpi/communicator.hpp>
 #include <triax/comm/reason.hpp>
 
 namespace triax::mpi {
 
-/// Initialises MPI, unless it is initialised already, and finalises it in its destructor if it has initialised it.
+/// Initialises MPI, unless it is initialised already, and finalises it in its destructor if it has
+/// initialised it.
 ///
-/// A rank that dies must not leave the others waiting. While an Environment lives, an exception that nobody catches is
-/// printed with its rank and ends the job; so does one that passes through the destructor, whose reason is only known to
-/// whoever catches it (`run` prints it). Runs without mpirun too, as one rank.
+/// A rank that dies must not leave the others waiting. While an Environment lives, an exception that nobody
+/// catches is printed with its rank and ends the job; so does one that passes through the destructor, whose
+/// reason is only known to whoever catches it (`run` prints it). Runs without mpirun too, as one rank.
 class Environment {
  public:
-  /// Throws CommunicatorError if the MPI library, or who has initialised it, gives less than `thread_level`. By default
-  /// only the thread that makes the Environment communicates.
+  /// Throws CommunicatorError if the MPI library, or who has initialised it, gives less than `thread_level`.
+  /// By default only the thread that makes the Environment communicates.
   Environment(int& argc, char**& argv, int thread_level = MPI_THREAD_FUNNELED) {
     int provided = MPI_THREAD_SINGLE;
     if (is_initialized()) {
@@ -37,8 +39,8 @@ class Environment {
     }
     if (provided < thread_level) {
       if (owns_) MPI_Finalize();
-      throw CommunicatorError(std::string("MPI provides the thread level ") + name_of(provided) + ", but " +
-                              name_of(thread_level) + " was requested");
+      throw CommunicatorError(detail::concat("MPI provides the thread level ", name_of(provided), ", but ",
+                                             name_of(thread_level), " was requested"));
     }
     world_.emplace(MpiCommunicator::duplicate(MPI_COMM_WORLD));
     previous_ = std::set_terminate(&terminate);
@@ -94,8 +96,8 @@ class Environment {
   std::terminate_handler previous_ = nullptr;
 };
 
-/// Calls `f(MpiCommunicator world)` in an Environment, as `run_threads` does with threads. If `f` throws, the rank and
-/// the reason are printed and the job ends.
+/// Calls `f(MpiCommunicator world)` in an Environment, as `run_threads` does with threads. If `f` throws, the
+/// rank and the reason are printed and the job ends.
 template <class F>
 void run(int& argc, char**& argv, F&& f) {
   Environment environment(argc, argv);

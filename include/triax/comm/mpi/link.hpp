@@ -8,11 +8,12 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
-#include <string>
+#include <string_view>
 #include <utility>
 
 #include <mpi.h>
 
+#include <triax/comm/concat.hpp>
 #include <triax/core/error.hpp>
 
 namespace triax::mpi {
@@ -23,8 +24,8 @@ inline void check(int code, const char* call) {
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;
   MPI_Error_string(code, text, &length);
-  throw CommunicatorError(std::string(call) +
-                          " failed: " + std::string(text, static_cast<std::size_t>(length)));
+  throw CommunicatorError(
+      detail::concat(call, " failed: ", std::string_view(text, static_cast<std::size_t>(length))));
 }
 
 /// Whether MPI has been initialised.
@@ -48,7 +49,8 @@ struct Limits {
   std::size_t piece_bytes = std::size_t{2} << 20;  ///< of a reduction's buffer at a time: bounds its staging
 };
 
-/// Owns an MPI communicator, whose errors it turns into return codes. Frees it, unless MPI has been finalised before.
+/// Owns an MPI communicator, whose errors it turns into return codes. Frees it, unless MPI has been finalised
+/// before.
 class Link {
  public:
   Link(MPI_Comm owned, std::shared_ptr<Limits> limits) : comm_(owned), limits_(std::move(limits)) {

@@ -17,6 +17,7 @@
 
 #include <mpi.h>
 
+#include <triax/comm/concat.hpp>
 #include <triax/comm/mpi/link.hpp>
 #include <triax/comm/operation_pool.hpp>
 #include <triax/comm/progress.hpp>
@@ -32,10 +33,11 @@ struct Title {
   std::uint64_t number = 0;  ///< of the call on its communicator, from 0
 };
 
-/// A state machine that goes through rounds: in each it posts messages, and when all have arrived comes the next.
+/// A state machine that goes through rounds: in each it posts messages, and when all have arrived comes the
+/// next.
 ///
-/// Collectives are made of messages of their own, with a tag per call, because MPI demands that all ranks begin its
-/// collectives in the same order, which later rounds of concurrent operations do not keep.
+/// Collectives are made of messages of their own, with a tag per call, because MPI demands that all ranks
+/// begin its collectives in the same order, which later rounds of concurrent operations do not keep.
 class Operation : public PendingOperation {
  protected:
   static constexpr int point_to_point_tag = 0;
@@ -46,7 +48,8 @@ class Operation : public PendingOperation {
     requests_.clear();
     messages_.clear();
   }
-  /// Returns to `pool`, unless MPI still holds a buffer of this operation: then it, and its link, stay for good.
+  /// Returns to `pool`, unless MPI still holds a buffer of this operation: then it, and its link, stay for
+  /// good.
   template <class Self>
   static void close(Self& self, OperationPool<Self>& pool) noexcept {
     Operation& operation = self;
@@ -116,8 +119,8 @@ class Operation : public PendingOperation {
 
   bool advance() final {
     if (link().failed()) {
-      throw CommunicatorError(describe() +
-                              " cannot complete: an earlier operation on this communicator failed");
+      throw CommunicatorError(
+          detail::concat(describe(), " cannot complete: an earlier operation on this communicator failed"));
     }
     bool changed = false;
     while (all_have_arrived()) {
@@ -154,8 +157,8 @@ class Operation : public PendingOperation {
     link().fail();
     // A library may not say how much there was of a message that was too long.
     const std::string came = bytes == message.bytes ? "more" : std::to_string(elements_in(bytes));
-    throw MismatchError(describe() + ": this rank expected " + std::to_string(elements_in(message.bytes)) +
-                        " elements from rank " + std::to_string(message.peer) + ", which sent " + came);
+    throw MismatchError(detail::concat(describe(), ": this rank expected ", elements_in(message.bytes),
+                                       " elements from rank ", message.peer, ", which sent ", came));
   }
 
   static int error_class(int error) {
@@ -167,9 +170,8 @@ class Operation : public PendingOperation {
 
   /// For example "all_reduce of 1000 fp32 elements (call 3) on rank 1 of 4".
   std::string describe() const {
-    return std::string(title_.name) + " of " + std::to_string(title_.elements) + " " + title_.type +
-           " elements (call " + std::to_string(title_.number + 1) + ") on rank " + std::to_string(rank()) +
-           " of " + std::to_string(size());
+    return detail::concat(title_.name, " of ", title_.elements, " ", title_.type, " elements (call ",
+                          title_.number + 1, ") on rank ", rank(), " of ", size());
   }
 
   std::chrono::milliseconds deadline() const final { return link().limits().deadline; }
@@ -185,15 +187,14 @@ class Operation : public PendingOperation {
     }
     std::string names;
     for (int peer = 0; peer < size(); ++peer) {
-      if (missing[static_cast<std::size_t>(peer)])
-        names += (names.empty() ? "" : ", ") + std::to_string(peer);
+      if (missing[static_cast<std::size_t>(peer)]) detail::append_item(names, ", ", std::to_string(peer));
     }
-    throw TimeoutError(describe() + " made no progress for " + std::to_string(deadline().count()) +
-                       " ms; missing: rank " + (names.empty() ? "(unknown to MPI)" : names));
+    throw TimeoutError(detail::concat(describe(), " made no progress for ", deadline().count(),
+                                      " ms; missing: rank ", names.empty() ? "(unknown to MPI)" : names));
   }
 
-  /// Withdraws what has not arrived. MPI must not write into buffers that are about to go; where it cannot be stopped,
-  /// the operation is never used again.
+  /// Withdraws what has not arrived. MPI must not write into buffers that are about to go; where it cannot be
+  /// stopped, the operation is never used again.
   void abandon() noexcept final {
     link().fail();
     if (is_finalized()) return;

@@ -18,8 +18,8 @@
 
 namespace triax::mpi {
 
-/// all_reduce and reduce_scatter: each rank is sent all ranks' elements of its block, and adds them in their order; for
-/// an all_reduce it then sends the sums to all. What leaves a rank is the optimum, as for a ring.
+/// all_reduce and reduce_scatter: each rank is sent all ranks' elements of its block, and adds them in their
+/// order; for an all_reduce it then sends the sums to all. What leaves a rank is the optimum, as for a ring.
 ///
 /// Large buffers go in pieces, so that the staging is bounded. It is kept for the next reduction.
 class RankOrderReduction final : public Operation {
