@@ -51,7 +51,7 @@ struct Residual {
     if (y.shape() != x.shape())
       throw ShapeError("Residual adds its layer's output of shape " + to_string(y.shape()) + " to an input of shape " +
                        to_string(x.shape()) + "; the layer must keep the shape of the stream");
-    add(ctx.device, y, x);
+    add(ctx.device, x, y);
     return y;
   }
 };
