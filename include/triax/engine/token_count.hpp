@@ -14,6 +14,7 @@
 #include <triax/core/step_state.hpp>
 #include <triax/core/tensor.hpp>
 #include <triax/device/arena.hpp>
+#include <triax/device/device.hpp>
 #include <triax/kernels/elementwise.hpp>
 
 namespace triax {
