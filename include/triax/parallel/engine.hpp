@@ -23,6 +23,7 @@
 #include <triax/engine/parameter_access.hpp>
 #include <triax/optim/clip.hpp>
 #include <triax/parallel/hooks.hpp>
+#include <triax/parallel/model_output.hpp>
 #include <triax/parallel/plan.hpp>
 #include <triax/parallel/settings.hpp>
 #include <triax/parallel/step_result.hpp>
@@ -33,25 +34,6 @@ namespace triax {
 struct Measured {
   RankBytes bytes;
   ActivationBytes activations;
-};
-
-/// What a model gives for a batch: on ranks of the last stage the stream that leaves the model, {sequences, tokens,
-/// features}; elsewhere null. Owns its memory.
-template <class T, class Device>
-class ModelOutput {
- public:
-  ModelOutput() = default;
-  ModelOutput(Device& device, const Shape& shape)
-      : arena_(std::make_unique<Arena<Device>>(device, round_up(static_cast<std::size_t>(shape.size()) * sizeof(T),
-                                                                Device::alignment), "model output")),
-        stream_(arena_->template take<T>(shape)) {}
-
-  const Tensor<T, Device>& stream() const { return stream_; }
-  explicit operator bool() const { return static_cast<bool>(stream_); }
-
- private:
-  std::unique_ptr<Arena<Device>> arena_;
-  Tensor<T, Device> stream_{};
 };
 
 /// Trains a model under a strategy; see Parallel, which checks the composition before this is instantiated.
