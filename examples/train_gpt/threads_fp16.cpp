@@ -1,0 +1,9 @@
+// SPDX-FileCopyrightText: 2026 The Triax authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <triax/comm/threads.hpp>
+
+#include "train_impl.hpp"
+
+template train_gpt::GptPlan train_gpt::make_plan<triax::fp16>(const Options&);
+template void train_gpt::train<triax::fp16>(triax::ThreadCommunicator, const Options&, const Text&);
