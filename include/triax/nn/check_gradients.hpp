@@ -8,91 +8,31 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
-#include <string>
 #include <vector>
 
 #include <triax/comm/self.hpp>
+#include <triax/nn/gradient_report.hpp>
 #include <triax/nn/layer_runner.hpp>
 
 namespace triax {
 
-struct GradientCheckOptions {
-  double step = 1e-5;           ///< of the central differences
-  double tolerance = 1e-6;      ///< the largest relative error that is accepted
-  std::uint64_t seed = 1;       ///< of the data, the parameters and the layer's own random numbers
-  std::int64_t vocabulary = 0;  ///< token numbers are drawn below it; 0: below the features of the stream
-  bool values = false;          ///< the batch holds values of the stream's shape in place of token numbers
-  bool training = true;         ///< what the layer sees as `ctx.training()`
-};
-
-/// What check_gradients found: the element whose gradient is worst.
-struct GradientReport {
-  double worst = 0;  ///< |analytic - numeric|, relative to the larger of them or 1e-3 of the largest gradient
-  std::string tensor{};    ///< "the input", or the name of a parameter
-  std::int64_t index = 0;  ///< of the element, in row-major order
-  double analytic = 0;     ///< its gradient by the layer's backward
-  double numeric = 0;      ///< its gradient by differences of the layer's forward
-  std::string method{};    ///< "backward", or "backward_input and backward_weight"
-  std::string broken{};    ///< a rule of layers that was broken, or empty
-  double tolerance = 0;
-
-  bool ok() const { return broken.empty() && worst <= tolerance; }
-};
-
-/// The report as one sentence.
-inline std::string to_string(const GradientReport& report) {
-  if (!report.broken.empty()) return report.broken;
-  if (report.tensor.empty()) return "all gradients agree exactly";
-  const auto text = [](double value) {
-    char digits[32];
-    std::snprintf(digits, sizeof digits, "%.9g", value);
-    return std::string(digits);
-  };
-  return "the largest relative error is " + text(report.worst) + ", at element " +
-         std::to_string(report.index) + " of " + report.tensor + ": " + report.method + " gives " +
-         text(report.analytic) + ", differences of forward give " + text(report.numeric);
-}
-
 namespace detail {
 
-template <class L>
-class GradientCheck {
-  using Runner = LayerRunner<L, double, Host, SelfCommunicator>;
-  using Context = typename Runner::Context;
+// The part of a check that knows nothing of the layer: data, differences, comparison.
+class GradientComparison {
+ protected:
   using Numbers = std::vector<double>;
-  static constexpr bool makes_stream = InputLayer<L, Context>;
-  static constexpr bool ends_stream = LossLayer<L, Context>;
-  static constexpr bool splits = SplitLayer<L, Context>;
 
- public:
-  GradientCheck(const L& layer, const Shape& shape, const GradientCheckOptions& options)
-      : options_(options),
-        shape_(shape),
-        batch_(make_batch()),
-        runner_(layer, host_, self_, batch_, measure(layer)) {
-    runner_.frame().training = options.training;
-    runner_.frame().seed = options.seed;
-    runner_.state().seed = 0.75F;
-    for (const Parameter& parameter : runner_.declared()) {
-      parameters_.push_back(random_numbers(parameter.shape.size()));
-      for (double& value : parameters_.back()) value += static_cast<double>(parameter.init.location);
-    }
-    if (!makes_stream) input_ = random_numbers(shape.size());
+  GradientComparison(const Shape& shape, const GradientCheckOptions& options)
+      : options_(options), shape_(shape), batch_(make_batch()) {
+    report_.tolerance = options.tolerance;
   }
+  ~GradientComparison() = default;
 
-  GradientReport run() {
-    report_.tolerance = options_.tolerance;
-    runner_.overwrite_arenas();
-    if constexpr (!ends_stream) output_gradient_ = random_numbers(forward().size());
-    const std::vector<Numbers> numeric = by_differences();
-    compare(by_backward(false), numeric, "backward");
-    if constexpr (splits) compare(by_backward(true), numeric, "backward_input and backward_weight");
-    return report_;
-  }
+  // The number whose gradients are compared, at the present variables.
+  virtual double objective() = 0;
 
- private:
   // Numbers in [-1, 1), others with every call.
   Numbers random_numbers(std::int64_t count) {
     Numbers numbers(static_cast<std::size_t>(count));
@@ -102,6 +42,48 @@ class GradientCheck {
     return numbers;
   }
 
+  Numbers differences(Numbers& variables) {
+    Numbers result;
+    for (double& variable : variables) {
+      const double centre = variable;
+      variable = centre + options_.step;
+      const double above = objective();
+      variable = centre - options_.step;
+      const double below = objective();
+      variable = centre;
+      result.push_back((above - below) / (2 * options_.step));
+    }
+    return result;
+  }
+
+  // Both hold the gradients of all parameters, which `declared` names, then the input's.
+  void compare(const std::vector<Numbers>& analytic, const std::vector<Numbers>& numeric, const char* method,
+               const std::vector<Parameter>& declared) {
+    double largest = 0;
+    for (const Numbers& tensor : numeric)
+      for (const double gradient : tensor) largest = std::fmax(largest, std::abs(gradient));
+    for (std::size_t t = 0; t < numeric.size(); ++t)
+      for (std::size_t i = 0; i < numeric[t].size(); ++i) {
+        const double a = analytic[t][i];
+        const double n = numeric[t][i];
+        const double scale = std::fmax(std::fmax(std::abs(a), std::abs(n)), 1e-3 * largest);
+        const double error = a == n ? 0 : std::abs(a - n) / scale;
+        if (error <= report_.worst) continue;
+        report_.worst = std::isnan(error) ? HUGE_VAL : error;
+        report_.tensor = t < declared.size() ? declared[t].name : "the input";
+        report_.index = static_cast<std::int64_t>(i);
+        report_.analytic = a;
+        report_.numeric = n;
+        report_.method = method;
+      }
+  }
+
+  // The first rule that is broken is the one to mend.
+  void broken(const char* rule) {
+    if (report_.broken.empty()) report_.broken = rule;
+  }
+
+ private:
   Batch<Host> make_batch() {
     const Shape tokens{shape_[0], shape_[1]};
     for (const double number : random_numbers(tokens.size()))
@@ -124,6 +106,54 @@ class GradientCheck {
     return {inputs, targets, weights, 0};
   }
 
+  std::uint64_t drawn_ = 0;
+  std::vector<std::int32_t> tokens_{};
+  std::vector<float> values_{};
+  std::vector<float> weights_{};
+
+ protected:
+  const GradientCheckOptions options_;
+  const Shape shape_;
+  const Batch<Host> batch_;
+  GradientReport report_{};
+};
+
+// The part that runs the layer.
+template <class L>
+class GradientCheck final : private GradientComparison {
+  using Runner = LayerRunner<L, double, Host, SelfCommunicator>;
+  using Context = typename Runner::Context;
+  static constexpr bool makes_stream = InputLayer<L, Context>;
+  static constexpr bool ends_stream = LossLayer<L, Context>;
+  static constexpr bool splits = SplitLayer<L, Context>;
+
+ public:
+  GradientCheck(const L& layer, const Shape& shape, const GradientCheckOptions& options)
+      : GradientComparison(shape, options), runner_(layer, host_, self_, batch_, measure(layer)) {
+    runner_.frame().training = options.training;
+    runner_.frame().seed = options.seed;
+    runner_.state().seed = 0.75F;
+    for (const Parameter& parameter : runner_.declared()) {
+      parameters_.push_back(random_numbers(parameter.shape.size()));
+      for (double& value : parameters_.back()) value += static_cast<double>(parameter.init.location);
+    }
+    if (!makes_stream) input_ = random_numbers(shape.size());
+  }
+
+  GradientReport run() {
+    runner_.overwrite_arenas();
+    if constexpr (!ends_stream) output_gradient_ = random_numbers(forward().size());
+    std::vector<Numbers> numeric;
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      numeric.push_back(runner_.gradient(i) ? differences(parameters_[i]) : Numbers{});
+    numeric.push_back(differences(input_));
+    compare(by_backward(false), numeric, "backward", runner_.declared());
+    if constexpr (splits)
+      compare(by_backward(true), numeric, "backward_input and backward_weight", runner_.declared());
+    return report_;
+  }
+
+ private:
   // How much memory the layer needs, by running it on a Meter.
   ArenaBytes measure(const L& layer) const {
     constexpr std::size_t plenty = std::size_t{1} << 48;
@@ -153,13 +183,12 @@ class GradientCheck {
         std::memcpy(runner_.parameter(i).data(), parameters_[i].data(), runner_.parameter(i).bytes());
     x_ = input_;
     const auto out = runner_.forward({x_.data(), shape_});
-    if (x_ != input_) report_.broken = "forward changed its argument, but a layer only reads its arguments";
+    if (x_ != input_) broken("forward changed its argument, but a layer only reads its arguments");
     return out;
   }
 
-  // The number whose gradients are compared: the loss, or a weighted sum of the output, and what the layer
-  // added.
-  double objective() {
+  // The loss, or a weighted sum of the output; and what the layer added.
+  double objective() override {
     const auto out = forward();
     const auto seed = static_cast<double>(runner_.state().seed);
     double sum = 0;
@@ -171,29 +200,6 @@ class GradientCheck {
     for (const auto& added : runner_.added_losses())
       sum += seed * static_cast<double>(added.factor) * added.loss[0].sum;
     return sum;
-  }
-
-  Numbers differences(Numbers& variables) {
-    Numbers result;
-    for (double& variable : variables) {
-      const double centre = variable;
-      variable = centre + options_.step;
-      const double above = objective();
-      variable = centre - options_.step;
-      const double below = objective();
-      variable = centre;
-      result.push_back((above - below) / (2 * options_.step));
-    }
-    return result;
-  }
-
-  // The gradients of all parameters, then the input's; empty where there is none.
-  std::vector<Numbers> by_differences() {
-    std::vector<Numbers> all;
-    for (std::size_t i = 0; i < parameters_.size(); ++i)
-      all.push_back(runner_.gradient(i) ? differences(parameters_[i]) : Numbers{});
-    all.push_back(differences(input_));
-    return all;
   }
 
   std::vector<Numbers> by_backward(bool halves) {
@@ -220,7 +226,7 @@ class GradientCheck {
       input_gradient.assign(dx.span().begin(), dx.span().end());
     }
     if (dy_ != output_gradient_ || x_ != input_)
-      report_.broken = "backward changed an argument, but a layer only reads its arguments";
+      broken("backward changed an argument, but a layer only reads its arguments");
 
     std::vector<Numbers> all;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
@@ -232,34 +238,6 @@ class GradientCheck {
     return all;
   }
 
-  void compare(const std::vector<Numbers>& analytic, const std::vector<Numbers>& numeric,
-               const char* method) {
-    double largest = 0;
-    for (const Numbers& tensor : numeric)
-      for (const double gradient : tensor) largest = std::fmax(largest, std::abs(gradient));
-    for (std::size_t t = 0; t < numeric.size(); ++t)
-      for (std::size_t i = 0; i < numeric[t].size(); ++i) {
-        const double a = analytic[t][i];
-        const double n = numeric[t][i];
-        const double scale = std::fmax(std::fmax(std::abs(a), std::abs(n)), 1e-3 * largest);
-        const double error = a == n ? 0 : std::abs(a - n) / scale;
-        if (error <= report_.worst) continue;
-        report_.worst = std::isnan(error) ? HUGE_VAL : error;
-        report_.tensor = t < parameters_.size() ? runner_.declared()[t].name : "the input";
-        report_.index = static_cast<std::int64_t>(i);
-        report_.analytic = a;
-        report_.numeric = n;
-        report_.method = method;
-      }
-  }
-
-  const GradientCheckOptions options_;
-  const Shape shape_;
-  std::uint64_t drawn_ = 0;
-  std::vector<std::int32_t> tokens_{};
-  std::vector<float> values_{};
-  std::vector<float> weights_{};
-  Batch<Host> batch_;
   Host host_{};
   SelfCommunicator self_{};
   Runner runner_;
@@ -268,7 +246,6 @@ class GradientCheck {
   Numbers output_gradient_{};
   Numbers x_{};   // the argument of forward
   Numbers dy_{};  // the argument of backward
-  GradientReport report_{};
 };
 
 }  // namespace detail
