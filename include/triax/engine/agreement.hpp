@@ -65,6 +65,18 @@ struct ApplyAgreement {
   }
 };
 
+/// Gives two holders of a tied parameter the same flag: it has a gradient if either has one.
+struct JoinFlags {
+  double* first;
+  double* second;
+
+  void operator()() const {
+    const double larger = *first > *second ? *first : *second;
+    *first = larger;
+    *second = larger;
+  }
+};
+
 }  // namespace detail
 
 /// Agrees on a step's outcome over the mesh.
@@ -75,7 +87,14 @@ class Agreement {
             Arena<Device>& arena)
       : device_(device), layout_(layout), chunks_(chunks), mesh_(mesh),
         message_(arena.template take<double>({message_size(layout)})),
-        asked_(arena.template take<std::uint8_t>({static_cast<std::int64_t>(layout.parameters.size()) + 1})) {}
+        asked_(arena.template take<std::uint8_t>({static_cast<std::int64_t>(layout.parameters.size()) + 1})) {
+    const auto& parameters = layout.parameters;
+    for (std::size_t j = 0; j < parameters.size(); ++j) {
+      std::size_t i = 0;
+      while (i < j && (parameters[j].declared.tie.empty() || parameters[i].declared.tie != parameters[j].declared.tie)) ++i;
+      if (i < j) ties_.push_back({i, j});
+    }
+  }
 
   /// The elements of the message of a model.
   static std::int64_t message_size(const ModelLayout& layout) {
@@ -107,6 +126,7 @@ class Agreement {
     }
     mesh_.all_reduce(message_.span(), Sum{}, Order::rank{}).wait();
     device_.launch(detail::ApplyAgreement{message_.data(), state}, Cost{});
+    join_ties();
   }
 
   /// After agreement: throws MismatchError on every rank when a parameter has a gradient on some of its holders only,
@@ -126,10 +146,12 @@ class Agreement {
     std::string missing;
     for (std::size_t i = 0; i < parameters; ++i) {
       const PlacedParameter& parameter = layout_.parameters[i];
-      if (*flag(static_cast<int>(i)) == 0) continue;
-      for (int rank = 0; rank < control.size(); ++rank) {
-        const bool holds = rank / ranks_per_stage == layout_.stage_of(parameter.unit);
-        if (holds && !all[static_cast<std::size_t>(rank) * parameters + i])
+      const int first = layout_.stage_of(parameter.unit) * ranks_per_stage;
+      const auto asked = [&](int rank) { return all[static_cast<std::size_t>(rank) * parameters + i] != 0; };
+      bool anywhere = false;
+      for (int rank = first; rank < first + ranks_per_stage; ++rank) anywhere = anywhere || asked(rank);
+      for (int rank = first; anywhere && rank < first + ranks_per_stage; ++rank) {
+        if (!asked(rank))
           missing += (missing.empty() ? "" : ", ") + parameter.path + " on rank " + std::to_string(rank);
       }
     }
@@ -139,6 +161,20 @@ class Agreement {
   }
 
  private:
+  /// The first holder of a tied parameter and another one, as indices into ModelLayout::parameters.
+  struct TiedPair {
+    std::size_t first;
+    std::size_t other;
+  };
+
+  /// Holders of a tied parameter are updated alike, whichever of them was asked for a gradient: the first one collects
+  /// the flags of the others and hands the result back.
+  void join_ties() const {
+    double* const flags = message_.data() + AgreementPlaces::flags;
+    for (int pass = 0; pass < 2; ++pass)
+      for (const TiedPair& pair : ties_)
+        device_.launch(detail::JoinFlags{flags + pair.first, flags + pair.other}, Cost{});
+  }
   /// A tied parameter is counted where it stands first in the model.
   bool counts_in_norm(const ChunkType& chunk) const {
     if (chunk.shape->tie.empty()) return true;
@@ -153,6 +189,7 @@ class Agreement {
   Communicator& mesh_;
   Tensor<double, Device> message_;
   Tensor<std::uint8_t, Device> asked_;
+  std::vector<TiedPair> ties_;
 };
 
 }  // namespace triax

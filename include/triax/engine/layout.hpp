@@ -182,8 +182,8 @@ inline void form_chunks(ModelLayout& layout, std::vector<int> stage_bounds, cons
     std::size_t chunk = 0;
     for (; chunk < layout.chunks.size(); ++chunk) {
       const ChunkShape& other = layout.chunks[chunk];
-      const bool same_tie = other.tie == parameter.declared.tie && (other.tie.empty() || other.last_unit == parameter.unit);
-      if (bucket_of_chunk[chunk] == bucket && other.group == group && other.trained == parameter.trained() && same_tie)
+      const bool untied = other.tie.empty() && parameter.declared.tie.empty();
+      if (bucket_of_chunk[chunk] == bucket && other.group == group && other.trained == parameter.trained() && untied)
         break;
     }
     if (chunk == layout.chunks.size()) {

@@ -47,7 +47,7 @@ struct Machine {
         chunks(place(mesh, flags, optimizer_states)),
         agreement(device, blueprint.layout, chunks, mesh.world(), storage.buffers()),
         updater(device, blueprint.layout, chunks, storage.buffers()),
-        reducer(device, chunks, storage.buffers(), largest_reduction()),
+        reducer(device, chunks, storage.buffers(), reduction_buffers(), largest_reduction()),
         gatherer(chunks, storage.buffers(), largest_gather()),
         pass(net, blueprint.bounds, arenas, bindings,
              {.device = device, .tp = mesh.group(Axis::tp), .cp = mesh.group(Axis::cp), .ep = mesh.group(Axis::ep),
@@ -101,6 +101,17 @@ struct Machine {
     for (const ChunkType& chunk : chunks)
       if (chunk.sharded.gradients && chunk.size() > largest) largest = chunk.size();
     return largest;
+  }
+  /// Two, so that one is filled while the other travels, or as many as units fill at the same time.
+  int reduction_buffers() const {
+    int most = 0;
+    for (int unit = blueprint.bounds.first_unit; unit < blueprint.bounds.last_unit; ++unit) {
+      int filled = 0;
+      for (const ChunkType& chunk : chunks)
+        filled += chunk.sharded.gradients && chunk.shape->first_unit <= unit && unit <= chunk.shape->last_unit ? 1 : 0;
+      most = filled > most ? filled : most;
+    }
+    return most == 1 ? 2 : most;
   }
   std::int64_t largest_gather() const {
     std::int64_t largest = 0;

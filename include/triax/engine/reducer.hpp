@@ -5,7 +5,6 @@
 
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -20,7 +19,7 @@ namespace triax {
 
 /// Launches the reduction of a chunk as soon as its gradients are complete.
 ///
-/// Where gradients are sharded, layers accumulate a micro-batch into one of two buffers, which is reduce-scattered and
+/// Where gradients are sharded, layers accumulate a micro-batch into one of a few buffers, which is reduce-scattered and
 /// added to the owned slice: the memory of a gradient is that of its slice. Otherwise they accumulate all micro-batches
 /// into the full gradient, which is reduced once, in place: all-reduced where the state is whole, reduce-scattered where
 /// it is sharded. `Order` is the order of additions over ranks.
@@ -29,11 +28,11 @@ class Reducer {
  public:
   using Request = request_t<Communicator>;
 
-  /// `buffer_size` elements hold the largest gradient-sharded chunk; 0 when there is none.
-  Reducer(Device& device, std::vector<ChunkType>& chunks, Arena<Device>& arena, std::int64_t buffer_size)
-      : device_(device), chunks_(chunks) {
-    for (Buffer& buffer : buffers_)
-      if (buffer_size > 0) buffer.data = arena.template take<float>({buffer_size}).data();
+  /// Each of the `buffers` holds `buffer_size` elements, the largest gradient-sharded chunk. There are at least as many
+  /// as such chunks are filled at the same time; none when no chunk is gradient-sharded.
+  Reducer(Device& device, std::vector<ChunkType>& chunks, Arena<Device>& arena, int buffers, std::int64_t buffer_size)
+      : device_(device), chunks_(chunks), buffers_(static_cast<std::size_t>(buffers)) {
+    for (Buffer& buffer : buffers_) buffer.data = arena.template take<float>({buffer_size}).data();
     pending_.reserve(chunks.size());
   }
 
@@ -50,9 +49,7 @@ class Reducer {
   void begin_unit(int unit) {
     for (ChunkType& chunk : chunks_) {
       if (!chunk.sharded.gradients || chunk.shape->last_unit != unit) continue;
-      Buffer& buffer = buffers_[next_];
-      next_ = (next_ + 1) % buffers_.size();
-      settle(buffer);
+      Buffer& buffer = free_buffer();
       buffer.chunk = &chunk;
       fill(device_, Tensor<float, Device>(buffer.data, {chunk.size()}), 0.0F);
       chunk.bind_gradient(buffer.data);
@@ -75,14 +72,14 @@ class Reducer {
   void drain() {
     for (Request& request : pending_) request.wait();
     pending_.clear();
-    // In the order of launching: additions to one slice keep the order of micro-batches.
-    for (std::size_t i = 0; i < buffers_.size(); ++i) settle(buffers_[(next_ + i) % buffers_.size()]);
+    while (Buffer* buffer = earliest_launched()) settle(*buffer);
   }
 
  private:
   struct Buffer {
     float* data = nullptr;
-    ChunkType* chunk = nullptr;  ///< whose gradient it holds; null when it is free
+    ChunkType* chunk = nullptr;   ///< whose gradient it holds; null when it is free
+    std::uint64_t launch = 0;     ///< the number of its reduction; 0 while it is being filled
     Request request{};
   };
 
@@ -95,22 +92,39 @@ class Reducer {
         all.subspan(static_cast<std::size_t>(slice.first), static_cast<std::size_t>(slice.size)), Sum{}, Order{});
   }
   void launch_sharded(ChunkType& chunk) {
-    for (Buffer& buffer : buffers_)
-      if (buffer.chunk == &chunk) buffer.request = reduce(chunk, buffer.data);
+    for (Buffer& buffer : buffers_) {
+      if (buffer.chunk != &chunk || buffer.launch != 0) continue;  // or it still holds an earlier micro-batch's
+      buffer.request = reduce(chunk, buffer.data);
+      buffer.launch = ++launches_;
+    }
   }
+  Buffer& free_buffer() {
+    for (Buffer& buffer : buffers_)
+      if (!buffer.chunk) return buffer;
+    Buffer& buffer = *earliest_launched();
+    settle(buffer);
+    return buffer;
+  }
+  Buffer* earliest_launched() {
+    Buffer* earliest = nullptr;
+    for (Buffer& buffer : buffers_)
+      if (buffer.chunk && buffer.launch != 0 && (!earliest || buffer.launch < earliest->launch)) earliest = &buffer;
+    return earliest;
+  }
+  /// Buffers are settled in the order of launching: additions to one slice keep the order of micro-batches.
   void settle(Buffer& buffer) {
-    if (!buffer.chunk) return;
     buffer.request.wait();
     const ElementRange slice = buffer.chunk->slice();
     add(device_, Tensor<const float, Device>(buffer.data + slice.first, {slice.size}),
         Tensor<float, Device>(buffer.chunk->owned, {slice.size}));
     buffer.chunk = nullptr;
+    buffer.launch = 0;
   }
 
   Device& device_;
   std::vector<ChunkType>& chunks_;
-  std::array<Buffer, 2> buffers_{};
-  std::size_t next_ = 0;
+  std::vector<Buffer> buffers_;
+  std::uint64_t launches_ = 0;
   std::vector<Request> pending_;
 };
 

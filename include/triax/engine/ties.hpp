@@ -96,9 +96,12 @@ class Ties {
     const auto size = static_cast<std::size_t>(largest_update(tie));
     for (const Holder& mine : tie.holders) {
       if (!mine.chunk) continue;
-      for (const Holder& other : tie.holders)
-        if (!other.chunk)
+      int last = mine.stage;
+      for (const Holder& other : tie.holders) {  // in model order, so a stage's holders are neighbours
+        if (!other.chunk && other.stage != last)
           requests_.push_back(pipeline_.send(std::span<const float>(gradient(mine), size), other.stage));
+        last = other.stage;
+      }
     }
     for (const Holder& other : tie.holders)
       if (!other.chunk) requests_.push_back(pipeline_.recv(std::span<float>(other.received, size), other.stage));

@@ -79,7 +79,7 @@ class Engine {
     const BatchType batch = admit(given);
     MachineType& m = *machine_;
     const MicroBatchCut cut(batch.sequences(), settings_.micro_batches);
-    if (cut.largest() > m.blueprint.micro_batch.sequences) throw_unfit(batch.shape());
+    if (batch.sequences() > m.blueprint.shape.sequences) throw_unfit(batch.shape());
     const Run& run = run_of(training_runs_, cut.count(), settings_.schedule);
     ++step_;
     updated_ = false;

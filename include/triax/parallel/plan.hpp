@@ -161,10 +161,21 @@ class PlanWriter {
                     + padded(sizeof(double) * (count(AgreementPlaces::flags) + parameters))
                     + padded(parameters + 1)                                         // who asked for a gradient
                     + padded(sizeof(std::int32_t) * (parameters + 1))                // step counts
-                    + 2 * sizeof(float) * largest_reduction
+                    + reduction_buffers() * sizeof(float) * largest_reduction
                     + 2 * sizeof(T) * largest_gather()
                     + 2 * padded(sizeof(T) * count(blueprint_.bounds.stream_in.size()))
                     + tie_bytes();
+  }
+  /// Chunks overlap where a tied parameter's lies between the units of another.
+  std::size_t reduction_buffers() const {
+    std::size_t most = 2;
+    for (int unit = blueprint_.bounds.first_unit; unit < blueprint_.bounds.last_unit; ++unit) {
+      std::size_t overlapping = 0;
+      for (const ChunkShape* chunk : chunks())
+        if (shards_gradients(*chunk) && unit >= chunk->first_unit && unit <= chunk->last_unit) ++overlapping;
+      most = overlapping > most ? overlapping : most;
+    }
+    return most;
   }
   std::size_t largest_gather() const {
     std::size_t largest = 0;
@@ -175,6 +186,18 @@ class PlanWriter {
       largest = elements > largest ? elements : largest;
     }
     return largest;
+  }
+  /// How many other stages hold the same tie.
+  int remote_stages(const ChunkShape& chunk) const {
+    const int stages = static_cast<int>(blueprint_.layout.stage_bounds.size()) - 1;
+    int count = 0;
+    for (int stage = 0; stage < stages; ++stage) {
+      bool holds = false;
+      for (const ChunkShape& other : blueprint_.layout.chunks)
+        holds = holds || (other.tie == chunk.tie && blueprint_.layout.stage_of(other.first_unit) == stage);
+      count += holds && stage != at_.pp ? 1 : 0;
+    }
+    return count;
   }
   /// Other stages' holders of the same tie.
   int remote_holders(const ChunkShape& chunk) const {
@@ -208,7 +231,7 @@ class PlanWriter {
       if (shards_state(*chunk) && !shards_parameters(*chunk))
         traffic.all_gather(group, count(chunk->slice()), sizeof(T), chunk->ranks);
       if (chunk->tie.empty() || !chunk->trained) continue;
-      for (int i = 0; i < remote_holders(*chunk); ++i) traffic.send("pp", count(updated(*chunk)), sizeof(float));
+      for (int i = 0; i < remote_stages(*chunk); ++i) traffic.send("pp", count(updated(*chunk)), sizeof(float));
     }
     write_gathers(traffic);
     write_pipeline(traffic);
