@@ -1,0 +1,9 @@
+// SPDX-FileCopyrightText: 2026 The Triax authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The small GPT in fp32 on threads.
+
+#include "support/models/gpt_net.hpp"
+
+template std::unique_ptr<triax::test::ModelRank> triax::test::make_gpt_of<triax::FullPrecision>(
+    triax::test::ThreadWorldRank, const triax::test::GptOptions&);
