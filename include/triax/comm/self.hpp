@@ -177,7 +177,7 @@ class SelfCommunicator {
 
   template <class T>
   static Request copy(std::span<const T> from, std::span<T> to) {
-    if (from.data() != to.data() && !from.empty()) std::memcpy(to.data(), from.data(), from.size_bytes());
+    if (from.data() != to.data() && !to.empty()) std::memcpy(to.data(), from.data(), to.size_bytes());
     return {};
   }
 

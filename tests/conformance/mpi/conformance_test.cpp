@@ -37,6 +37,7 @@ TEST_CASE("messages and buffers are cut where MPI's counts end") {
 }
 
 TEST_CASE("O-30: neighbours send first, then receive, over MPI") {
+  // 100 rounds of 64 MiB would take too long for every run: there are 2, and 100 of 1 MiB.
   for (const int ranks : {2, 3}) {
     test::on_first_mpi_ranks(ranks, [](MpiCommunicator& group) {
       test::exchanges_with_neighbours(group, (std::size_t{64} << 20) / sizeof(float), 2);
