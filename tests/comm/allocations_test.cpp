@@ -31,12 +31,12 @@ struct Traffic {
         shared(16) {}
 
   void step(Comm& comm) {
-    const int next = (comm.rank() + 1) % comm.size(),
-              previous = (comm.rank() + comm.size() - 1) % comm.size();
+    const int next = (comm.rank() + 1) % comm.size();
+    const int previous = (comm.rank() + comm.size() - 1) % comm.size();
     for (int k = 0; k < 3; ++k) {
       auto big = comm.all_reduce(std::span<float>(x));
       auto scattered = comm.reduce_scatter(std::span<const float>(full), std::span<float>(own), Max{});
-      auto sent = comm.send(std::span<const float>(x).first(100), next);
+      auto sent = comm.send(std::span<const float>(z), next);
       auto received = comm.recv(std::span<float>(y), previous);
       received.wait();
       scattered.wait();
@@ -50,7 +50,7 @@ struct Traffic {
   }
 
   std::vector<float> x, full, pieces, other, own, shared;
-  std::vector<float> y = std::vector<float>(100);
+  std::vector<float> y = std::vector<float>(100), z = y;
 };
 
 template <class Comm>

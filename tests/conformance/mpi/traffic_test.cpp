@@ -43,8 +43,8 @@ TEST_CASE("the traced volume is what leaves the rank") {
   test::on_mpi_ranks([](MpiCommunicator& plain) {
     Traced world{plain};
     const auto d = static_cast<std::size_t>(world.size()), r = static_cast<std::size_t>(world.rank());
-    const int next = (world.rank() + 1) % world.size(),
-              previous = (world.rank() + world.size() - 1) % world.size();
+    const int next = (world.rank() + 1) % world.size();
+    const int previous = (world.rank() + world.size() - 1) % world.size();
     const auto measure = [&](auto&& operation) {
       const std::uint64_t sent_before = bytes_sent, traced_before = world.ledger().total().bytes;
       operation();
