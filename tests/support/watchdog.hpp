@@ -23,8 +23,12 @@ namespace triax::test {
 /// sanitizer.
 class Watchdog {
  public:
+  /// Returns when the watching thread waits, so that a test sees nothing of its start.
   Watchdog(double seconds, std::string what)
-      : what_(std::move(what)), limit_(sanitized ? 10 * seconds : seconds) {}
+      : what_(std::move(what)), limit_(sanitized ? 10 * seconds : seconds) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return started_; });
+  }
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
@@ -40,6 +44,8 @@ class Watchdog {
  private:
   void watch() {
     std::unique_lock lock(mutex_);
+    started_ = true;
+    changed_.notify_one();
     if (changed_.wait_for(lock, limit_, [this] { return finished_; })) return;
     std::fprintf(stderr, "watchdog: '%s' did not end within %g seconds\n", what_.c_str(), limit_.count());
     std::signal(SIGABRT, SIG_DFL);  // doctest's handler would wait for the test that hangs
@@ -48,6 +54,7 @@ class Watchdog {
 
   std::string what_;
   std::chrono::duration<double> limit_;
+  bool started_ = false;
   bool finished_ = false;
   std::mutex mutex_;
   std::condition_variable changed_;
