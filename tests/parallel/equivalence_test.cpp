@@ -85,7 +85,7 @@ TEST_CASE("SGD: every mesh, stage and schedule follows the trajectory of one ran
   const Run run = run_with(Sgd{.lr = 0.1, .momentum = 0.9});
   const History one_rank = checked(run);
   CHECK(one_rank.losses.back() < one_rank.losses.front() - (sanitized ? 0 : 0.1));  // it learns
-  CHECK(one_rank.norms.front() > 0.7);                            // and is clipped
+  CHECK(one_rank.norms.front() > 0.7);                                              // and is clipped
   compare_layouts(run, one_rank, 2e-5);
 }
 

@@ -10,9 +10,12 @@ std::unique_ptr<ModelRank> make_gpt_of(World world, const GptOptions& options); 
 
 std::unique_ptr<ModelRank> make_gpt(ThreadWorldRank world, const GptOptions& options) {
   switch (options.compute) {
-    case Compute::bf16: return make_gpt_of<MixedPrecision<bf16>>(std::move(world), options);
-    case Compute::fp16: return make_gpt_of<MixedPrecision<fp16>>(std::move(world), options);
-    case Compute::fp32: break;
+    case Compute::bf16:
+      return make_gpt_of<MixedPrecision<bf16>>(std::move(world), options);
+    case Compute::fp16:
+      return make_gpt_of<MixedPrecision<fp16>>(std::move(world), options);
+    case Compute::fp32:
+      break;
   }
   return make_gpt_of<FullPrecision>(std::move(world), options);
 }

@@ -5,5 +5,5 @@
 
 #include "support/models/gpt_net.hpp"
 
-template std::unique_ptr<triax::test::ModelRank> triax::test::make_gpt_of<triax::MixedPrecision<fp16>>(
+template std::unique_ptr<triax::test::ModelRank> triax::test::make_gpt_of<triax::MixedPrecision<triax::fp16>>(
     triax::test::ThreadWorldRank, const triax::test::GptOptions&);

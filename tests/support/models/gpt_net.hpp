@@ -50,10 +50,9 @@ inline GptNet gpt_net(const GptSizes& sizes) {
 template <class Precision, class World>
 std::unique_ptr<ModelRank> make_gpt_of(World world, const GptOptions& options) {
   using S = RunTimeStrategy<Precision>;
-  return std::make_unique<ModelRankOf<GptNet, S, World>>(std::move(world), options.mesh,
-                                                         gpt_net(options.sizes),
-                                                         strategy_of<Precision>(options.policies),
-                                                         options.optimizer, options.seed);
+  return std::make_unique<ModelRankOf<GptNet, S, World>>(
+      std::move(world), options.mesh, gpt_net(options.sizes), strategy_of<Precision>(options.policies),
+      options.optimizer, options.seed);
 }
 
 }  // namespace triax::test

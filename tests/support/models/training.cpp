@@ -19,7 +19,8 @@ TextBatch::TextBatch(int step, std::int64_t sequences, std::int64_t tokens, std:
     const auto number = static_cast<std::uint64_t>(step * sequences + i);
     const std::uint64_t first = random_below(text.size(), 7, number);
     const auto symbol = [&](std::int64_t at) {
-      return static_cast<std::int32_t>(text[(first + static_cast<std::uint64_t>(at)) % text.size()]) % vocabulary;
+      return static_cast<std::int32_t>(text[(first + static_cast<std::uint64_t>(at)) % text.size()]) %
+             vocabulary;
     };
     for (std::int64_t t = 0; t < tokens; ++t) {
       inputs_.push_back(symbol(t));
@@ -30,9 +31,9 @@ TextBatch::TextBatch(int step, std::int64_t sequences, std::int64_t tokens, std:
 
 Batch<Host> TextBatch::part(int rank, int ranks) const {
   const std::int64_t count = shape_[0] / ranks;
-  const Batch<Host> whole({inputs_.data(), shape_}, {targets_.data(), shape_},
-                          weights_.empty() ? Tensor<const float, Host>{}
-                                           : Tensor<const float, Host>{weights_.data(), shape_});
+  const Batch<Host> whole(
+      {inputs_.data(), shape_}, {targets_.data(), shape_},
+      weights_.empty() ? Tensor<const float, Host>{} : Tensor<const float, Host>{weights_.data(), shape_});
   return whole.slice(rank * count, count);
 }
 
@@ -94,7 +95,8 @@ History train_on(const Run& run, const std::function<void(const std::function<vo
   const auto complain = [&](ModelRank& model, const std::string& what) {
     const Coordinates at = model.coordinates();
     const std::lock_guard lock(mutex);
-    history.discrepancies.push_back("dp=" + std::to_string(at.dp) + " pp=" + std::to_string(at.pp) + ": " + what);
+    history.discrepancies.push_back("dp=" + std::to_string(at.dp) + " pp=" + std::to_string(at.pp) + ": " +
+                                    what);
   };
   begin([&](ModelRank& model) {
     const Coordinates at = model.coordinates();
@@ -139,7 +141,8 @@ double worst_difference(const std::map<std::string, std::vector<float>>& a,
     const auto other = b.find(path);
     if (other == b.end() || other->second.size() != values.size()) return INFINITY;
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const double difference = std::abs(static_cast<double>(values[i]) - static_cast<double>(other->second[i]));
+      const double difference =
+          std::abs(static_cast<double>(values[i]) - static_cast<double>(other->second[i]));
       if (!(difference <= worst)) worst = std::isnan(difference) ? INFINITY : difference;
     }
   }
