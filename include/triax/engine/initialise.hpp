@@ -18,6 +18,7 @@
 #include <triax/core/bytes.hpp>
 #include <triax/core/error.hpp>
 #include <triax/core/random.hpp>
+#include <triax/engine/consensus.hpp>
 #include <triax/engine/layout.hpp>
 #include <triax/nn/parameter.hpp>
 
@@ -48,45 +49,47 @@ class InitialValues {
   std::uint64_t key_;
 };
 
-/// What to do when the replicas of a parameter would start from different values.
-enum class Replicas : std::uint8_t {
-  follow,  ///< all take the initialiser of the group's rank 0
-  check,   ///< a MismatchError that names the parameter
-};
+namespace detail {
 
-/// Compares what all ranks of `world` declare: the same parameters with the same shapes, and, over the same mesh
-/// coordinates, the same initialisers. Throws MismatchError on every rank, naming the first parameter that differs.
-/// With Replicas::follow, rank 0's initialisers are written to `layout` instead.
+/// A number that two declarations share only if they are alike, apart from their initialisers.
+inline std::int64_t digest(const PlacedParameter& parameter) {
+  const Parameter& declared = parameter.declared;
+  std::string text = parameter.path + to_string(declared.shape) + declared.tie;
+  for (const int property : {int{declared.frozen}, int{declared.decay}, int{declared.experts}, declared.split.dimension,
+                             declared.split.sections, static_cast<int>(declared.kind)})
+    text += ' ' + std::to_string(property);
+  return static_cast<std::int64_t>(hash(text) >> 1);
+}
+
+}  // namespace detail
+
+/// Compares what all ranks of `world` declare: the same parameters, cut into the same pipeline stages, with the same
+/// initialisers. Throws MismatchError on every rank, naming the first parameter that differs. With Replicas::follow,
+/// rank 0's initialisers are written to `layout` instead.
 template <class Communicator>
 void agree_on_parameters(ModelLayout& layout, Communicator& world, Replicas replicas) {
   if (world.size() == 1) return;
-  const auto differs = [&](std::vector<std::int64_t> values) {
-    std::vector<std::int64_t> least = values;
-    world.all_reduce(std::span(least), Min{}, Order::rank{}).wait();
-    world.all_reduce(std::span(values), Max{}, Order::rank{}).wait();
-    for (std::size_t i = 0; i < values.size(); ++i)
-      if (least[i] != values[i]) return static_cast<int>(i);
-    return -1;
-  };
   const auto count = static_cast<std::int64_t>(layout.parameters.size());
-  if (differs({count}) >= 0)
+  if (first_difference(world, {count}) >= 0)
     throw MismatchError("the ranks' models declare different numbers of parameters, this rank's " + std::to_string(count) +
                         "; construct the same model on every rank");
   std::vector<std::int64_t> declared;
   std::vector<float> initialisers;
   for (const PlacedParameter& parameter : layout.parameters) {
     const Initialiser& init = parameter.declared.init;
-    declared.push_back(static_cast<std::int64_t>(
-        hash(parameter.path + to_string(parameter.declared.shape) + parameter.declared.tie) >> 1));
+    declared.push_back(detail::digest(parameter));
     initialisers.insert(initialisers.end(), {static_cast<float>(init.kind), init.location, init.scale});
   }
-  if (const int index = differs(declared); index >= 0)
+  if (const int index = first_difference(world, declared); index >= 0)
     throw MismatchError("the ranks' models differ in parameter " + layout.parameters[static_cast<std::size_t>(index)].path +
-                        ": its name, shape or tie is not the same on every rank");
+                        ": its name, shape, tie or another property is not the same on every rank");
+  if (first_difference(world, {layout.stage_bounds.begin(), layout.stage_bounds.end()}) >= 0)
+    throw MismatchError("the ranks would cut the model into different pipeline stages, because their layers differ in cost;"
+                        " construct the same model on every rank");
   if (replicas == Replicas::check) {
     std::vector<std::int64_t> bits;
     for (const float value : initialisers) bits.push_back(std::bit_cast<std::int32_t>(value));
-    if (const int index = differs(bits); index >= 0)
+    if (const int index = first_difference(world, bits); index >= 0)
       throw MismatchError("the ranks would start parameter " +
                           layout.parameters[static_cast<std::size_t>(index) / 3].path +
                           " from different values; construct the same model on every rank, or use Replicas::follow");

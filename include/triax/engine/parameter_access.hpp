@@ -43,12 +43,14 @@ class ParameterAccess {
       return static_cast<float>(chunk.values[element - (chunk.sharded.parameters ? chunk.slice().first : 0)]);
     });
   }
-  /// Throws ShapeError when `values` has another number of elements than the parameter.
-  void set(std::string_view path, std::span<const float> values) {
+  /// Every rank takes rank 0's values. Throws ShapeError when `values` has another number of elements than the parameter.
+  void set(std::string_view path, std::span<const float> given) {
     const PlacedParameter& wanted = find(path);
-    if (static_cast<std::int64_t>(values.size()) != wanted.local.size())
+    if (static_cast<std::int64_t>(given.size()) != wanted.local.size())
       throw ShapeError("parameter " + wanted.path + " has " + std::to_string(wanted.local.size()) + " elements, but " +
-                       std::to_string(values.size()) + " were given");
+                       std::to_string(given.size()) + " were given");
+    std::vector<float> values(given.begin(), given.end());
+    mesh_.control().broadcast(std::span(values), 0).wait();
     each_local([&](ChunkType& chunk, const Bound& bound, const PlacedParameter& parameter) {
       const bool tied = !wanted.declared.tie.empty() && parameter.declared.tie == wanted.declared.tie;
       if (&parameter == &wanted || tied)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -26,13 +27,12 @@ struct TokenCountPlaces {
   static constexpr std::int64_t sequences_squared = 2;
   static constexpr std::int64_t length = 3;     ///< sum of tokens per sequence, and of their squares
   static constexpr std::int64_t length_squared = 4;
-  static constexpr std::int64_t ranks = 5;      ///< how many ranks split data
-  static constexpr std::int64_t size = 6;
+  static constexpr std::int64_t size = 5;
 };
 
 namespace detail {
 
-/// Writes the amount of work beside the count; ranks whose data are copies of another's contribute nothing.
+/// Writes the amount of work beside the count, to which ranks whose data are copies of another's contribute nothing.
 struct ComposeCount {
   double* message;
   double sequences;
@@ -41,13 +41,11 @@ struct ComposeCount {
 
   void operator()() const {
     using P = TokenCountPlaces;
-    const double one = contributes ? 1 : 0;
-    message[P::tokens] *= one;
-    message[P::sequences] = one * sequences;
-    message[P::sequences_squared] = one * sequences * sequences;
-    message[P::length] = one * length;
-    message[P::length_squared] = one * length * length;
-    message[P::ranks] = one;
+    message[P::tokens] *= contributes ? 1 : 0;
+    message[P::sequences] = sequences;
+    message[P::sequences_squared] = sequences * sequences;
+    message[P::length] = length;
+    message[P::length_squared] = length * length;
   }
 };
 
@@ -78,7 +76,8 @@ class TokenCount {
         message_(arena.template take<double>({TokenCountPlaces::size})) {}
 
   /// Sums the tokens that `add_weights(double* sum)` adds up on each rank, and begins the step in `state`. Throws
-  /// ShapeError on every rank when ranks bring different numbers of sequences or tokens.
+  /// ShapeError on every rank when ranks bring different numbers of sequences or tokens, and Error for weights that cannot
+  /// be a count.
   template <class AddWeights>
   void agree(std::int64_t sequences, std::int64_t length, StepState* state, AddWeights add_weights) const {
     fill(device_, message_, 0.0);
@@ -96,7 +95,7 @@ class TokenCount {
   void check(std::int64_t sequences, std::int64_t length) const {
     if constexpr (Device::directly_readable) {
       using P = TokenCountPlaces;
-      const double ranks = message_[P::ranks];
+      const double ranks = mesh_.size();
       const auto equal = [&](std::int64_t sum, std::int64_t squares) {
         return message_[squares] * ranks == message_[sum] * message_[sum];
       };
@@ -107,6 +106,10 @@ class TokenCount {
                          std::to_string(message_[P::sequences] / ranks) + " of " +
                          std::to_string(message_[P::length] / ranks) +
                          "; pad with sequences of weight 0");
+      const double tokens = message_[P::tokens];
+      if (!(tokens >= 0 && tokens < std::numeric_limits<double>::infinity()))
+        throw Error("the weights of a step's tokens must add up to a finite number that is not negative, but they add up to " +
+                    std::to_string(tokens));
     }
   }
 

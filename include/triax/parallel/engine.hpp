@@ -58,7 +58,9 @@ class Engine {
     if (machine_) throw ConfigError("this model has reserved memory already; reserve once, for the largest batch");
     const int stage = mesh_.coordinate(Axis::pp);
     Blueprint blueprint = draw_blueprint<compute, device_type>(net_, settings_, mesh_.extents(), stage, shape);
+    agree_on_settings(settings_, shape, optimizer_.states(), mesh_.control());
     agree_on_parameters(blueprint.layout, mesh_.control(), gradients().replicas);
+    seed_ = agree_on_seed(seed_, mesh_.control(), gradients().replicas);
     const Plan planned = plan(net_, strategy_, mesh_, optimizer_, shape);
     machine_ = std::make_unique<MachineType>(net_, device_, mesh_, std::move(blueprint), settings_.sharding,
                                              optimizer_.states(), planned.bytes, sink_, seed_);
@@ -82,18 +84,21 @@ class Engine {
     if (batch.sequences() > m.blueprint.shape.sequences) throw_unfit(batch.shape());
     const Run& run = run_of(training_runs_, cut.count(), settings_.schedule);
     ++step_;
-    updated_ = false;
+    updated_ = true;
     use_state(m.state, true);
     count_tokens_of(batch, m.state);
-    m.agreement.begin_step();
-    m.reducer.begin_step();
-    m.gatherer.begin(run.visits);
-    Events events{*this};
-    m.interpreter.run(run.table, batch, cut, events);
-    m.reducer.drain();
-    m.ties.add_gradients();
-    m.agreement.agree(m.state, mesh_.coordinate(Axis::tp) == 0);
+    together([&] {
+      m.agreement.begin_step();
+      m.reducer.begin_step();
+      m.gatherer.begin(run.visits);
+      Events events{*this};
+      m.interpreter.run(run.table, batch, cut, events);
+      m.reducer.drain();
+      m.ties.add_gradients();
+      m.agreement.agree(m.state, mesh_.coordinate(Axis::tp) == 0);
+    });
     if (gradients().unused == Unused::error) m.agreement.check_unused(mesh_.control());
+    updated_ = false;
     return result();
   }
 
@@ -162,7 +167,7 @@ class Engine {
   /// The fp32 values of a parameter, global and row-major, on every rank. Collective over the mesh, like the following.
   /// Throws Error for a path that the model does not have, and before memory is reserved.
   std::vector<float> parameter(std::string_view path) { return access().values(path); }
-  /// Sets a parameter (and what is tied to it) to `values`, global and row-major, the same on every rank.
+  /// Sets a parameter (and what is tied to it) to rank 0's `values`, global and row-major.
   void set_parameter(std::string_view path, std::span<const float> values) { access().set(path, values); }
   /// The gradient of the last forward_backward, without the loss scale and before clipping.
   std::vector<float> gradient(std::string_view path) { return access().gradient(path); }
@@ -329,9 +334,22 @@ class Engine {
     const std::int64_t most = m.blueprint.micro_batch.sequences;
     const MicroBatchCut cut(batch.sequences(), (batch.sequences() + most - 1) / most);
     const Run& run = run_of(evaluation_runs_, cut.count(), forward_only(settings_.schedule));
-    m.gatherer.begin(run.visits);
-    Events events{*this};
-    m.interpreter.run(run.table, batch, cut, events, output);
+    together([&] {
+      m.gatherer.begin(run.visits);
+      Events events{*this};
+      m.interpreter.run(run.table, batch, cut, events, output);
+    });
+  }
+  /// Runs what the ranks can only do together. If it throws on a rank, in a layer perhaps, the others may be anywhere in
+  /// it: the model refuses to go on.
+  template <class F>
+  void together(F f) {
+    if (torn_)
+      throw Error("an earlier step of this model failed on rank " + std::to_string(mesh_.world().rank()) +
+                  ", and the other ranks may have gone on without it; construct the model anew");
+    torn_ = mesh_.world().size() > 1;
+    f();
+    torn_ = false;
   }
   Shape output_shape(const BatchType& batch) const {
     return machine_->blueprint.units.back().stream.with(0, batch.sequences()).with(1, batch.tokens());
@@ -371,6 +389,7 @@ class Engine {
   std::vector<std::unique_ptr<Run>> evaluation_runs_;
   std::uint64_t step_ = 0;
   bool updated_ = true;
+  bool torn_ = false;  ///< a step ended in the middle
 };
 
 }  // namespace triax
