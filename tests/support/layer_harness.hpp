@@ -105,16 +105,14 @@ LayerOutcome run_once(LayerRunner<L, T, Host, SelfCommunicator>& runner, const L
   std::vector<T> x_copy = x;
   const Stream stream = given.x.empty() ? Stream{} : Stream{x_copy.data(), given.shape};
   auto out = runner.forward(stream);
+  if (dirty) runner.overwrite_scratch();
   if constexpr (std::is_same_v<decltype(out), Stream>) {
     outcome.shape = out.shape();
     outcome.y = to_doubles(out.span());
   } else {
     outcome.loss = out[0];
   }
-  if (dirty) {
-    runner.overwrite_scratch();
-    std::memset(static_cast<void*>(out.data()), 0xff, out.bytes());
-  }
+  if (dirty) std::memset(static_cast<void*>(out.data()), 0xff, out.bytes());
 
   if (given.backward) {
     const std::vector<T> dy = rounded_to<T>(given.dy);
@@ -123,13 +121,17 @@ LayerOutcome run_once(LayerRunner<L, T, Host, SelfCommunicator>& runner, const L
     if constexpr (SplitLayer<L, typename LayerRunner<L, T, Host, SelfCommunicator>::Context>) {
       if (split) {
         const Stream dx = runner.backward_input(gradient);
-        outcome.dx = to_doubles(dx.span());
         runner.overwrite_scratch();
+        outcome.dx = to_doubles(dx.span());
         std::memset(static_cast<void*>(dx.data()), 0xff, dx.bytes());
         runner.backward_weight();
       }
     }
-    if (!split) outcome.dx = to_doubles(runner.backward(gradient).span());
+    if (!split) {
+      const Stream dx = runner.backward(gradient);
+      if (dirty) runner.overwrite_scratch();
+      outcome.dx = to_doubles(dx.span());
+    }
     CHECK(same_bits(dy, dy_copy));
   }
   CHECK(same_bits(x, x_copy));

@@ -154,19 +154,19 @@ class LayerRunner final : private LossSink<Device> {
     layer_.backward_weight(ctx, cache_);
   }
 
-  /// Fills the scratch and flow arenas with bytes that are not a number in any floating-point type: no layer
-  /// may read them after its call. It counts as a take.
+  /// Fills the scratch arena with bytes that are not a number in any floating-point type: nothing may be read
+  /// there after a call. It counts as a take.
   void overwrite_scratch()
     requires(Device::directly_readable)
   {
     overwrite(scratch_);
-    overwrite(flow_);
   }
   /// The same for all arenas, before a micro-batch: no layer may read what it has not written.
   void overwrite_arenas()
     requires(Device::directly_readable)
   {
-    overwrite_scratch();
+    overwrite(scratch_);
+    overwrite(flow_);
     overwrite(slot_);
   }
 
