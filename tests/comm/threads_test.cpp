@@ -78,23 +78,21 @@ TEST_CASE("the first exception wins over those that it causes") {
 }
 
 TEST_CASE("an exception that passes pending requests leaves their buffers alone") {
-  for (int repeat = 0; repeat < 10; ++repeat) {
-    std::string seen;
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    std::atomic<bool> at_work{false};
     const std::string thrown = message_of<Sudden>([&] {
       run_threads(2, [&](ThreadCommunicator world) {
+        std::vector<float> x(2000000, 1.0F);
+        auto request = world.all_reduce(std::span<float>(x));
         if (world.rank() == 0) {
-          std::vector<float> x(300000, 1.0F);
-          auto request = world.all_reduce(std::span<float>(x));
-          throw Sudden("on the way");  // the buffer dies while rank 1 may be at work on it
+          while (!at_work) std::this_thread::yield();
+          throw Sudden("on the way");  // the buffer dies while rank 1 is at work on it
         }
-        seen = message_of<CommunicatorError>([&] {
-          std::vector<float> x(300000, 1.0F);
-          for (;;) world.all_reduce(std::span<float>(x)).wait();
-        });
+        at_work = true;
+        request.wait();
       });
     });
     CHECK(thrown == "on the way");
-    CHECK(contains(seen, "rank 0 failed: on the way"));
   }
 }
 
