@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 
 #include <triax/core/float16.hpp>
@@ -47,10 +48,10 @@ class BuiltinGemm {
   static constexpr int tile_columns = 2 * lanes;
   static constexpr std::int64_t depth_at_once = 256;
   static constexpr std::int64_t rows_at_once = 8 * tile_rows;
-  static constexpr std::int64_t columns_at_once = 16 * tile_columns;
+  static constexpr std::int64_t columns_at_once = 1536;
 
   struct Panels {
-    alignas(64) T a[rows_at_once * depth_at_once];
+    alignas(64) T a[rows_at_once * depth_at_once + lanes];  // the last vector of a panel may end behind it
     alignas(64) T b[columns_at_once * depth_at_once];
   };
   // Allocated at a thread's first product and kept.
@@ -61,23 +62,49 @@ class BuiltinGemm {
 
   static constexpr std::int64_t smaller(std::int64_t x, std::int64_t y) { return x < y ? x : y; }
 
-  // Copies m to panels of `Height` rows, each column by column; the last panel is filled up with zeros.
+  // Copies m to panels of `Height` rows, each column by column; the last panel is filled up with zeros. What
+  // a vector writes past a column's end, the next column or panel overwrites.
   template <int Height>
   static void pack(Matrix<const T> m, T* panel) {
     for (std::int64_t top = 0; top < m.rows; top += Height, panel += Height * m.columns) {
-      const std::int64_t height = smaller(Height, m.rows - top);
-      const std::int64_t row_step = m.transposed ? 1 : m.stride;
-      const std::int64_t column_step = m.transposed ? m.stride : 1;
-      const T* const source = m.at(top, 0);
-      if (height == Height && m.transposed) {
-        for (std::int64_t k = 0; k < m.columns; ++k)
-          for (int i = 0; i < Height; ++i) panel[k * Height + i] = source[k * column_step + i];
-        continue;
+      const int height = static_cast<int>(smaller(Height, m.rows - top));
+      if (m.transposed) {
+        pack_columns<Height>(m.at(top, 0), m.stride, height, m.columns, panel);
+      } else {
+        pack_rows<Height>(m.at(top, 0), m.stride, height, m.columns, panel);
       }
-      for (std::int64_t i = 0; i < Height; ++i)
-        for (std::int64_t k = 0; k < m.columns; ++k)
-          panel[k * Height + i] = i < height ? source[i * row_step + k * column_step] : T{};
     }
+  }
+
+  // A panel whose columns are contiguous in the matrix.
+  template <int Height>
+  static void pack_columns(const T* source, std::int64_t stride, int height, std::int64_t columns, T* panel) {
+    for (std::int64_t k = 0; k < columns; ++k, source += stride, panel += Height) {
+      if (height == Height) {
+        std::memcpy(panel, source, Height * sizeof(T));
+      } else {
+        for (int i = 0; i < Height; ++i) panel[i] = i < height ? source[i] : T{};
+      }
+    }
+  }
+
+  // A panel whose rows are contiguous in the matrix: squares of it are transposed in registers.
+  template <int Height>
+  static void pack_rows(const T* source, std::int64_t stride, int height, std::int64_t columns, T* panel) {
+    constexpr int squares = (Height + lanes - 1) / lanes;
+    std::int64_t k = 0;
+    for (; k + lanes <= columns; k += lanes) {
+      V square[squares][lanes];
+      for (int s = 0; s < squares; ++s) {
+        for (int i = 0; i < lanes; ++i)
+          square[s][i] = s * lanes + i < height ? simd::load(source + (s * lanes + i) * stride + k) : V{};
+        simd::transpose(square[s]);
+      }
+      for (int i = 0; i < lanes; ++i)
+        for (int s = 0; s < squares; ++s) simd::store(panel + (k + i) * Height + s * lanes, square[s][i]);
+    }
+    for (; k < columns; ++k)
+      for (int i = 0; i < Height; ++i) panel[k * Height + i] = i < height ? source[i * stride + k] : T{};
   }
 
   static void multiply_panels(std::int64_t depth, const Panels& panels, Matrix<T> c, bool accumulate) {
@@ -95,27 +122,24 @@ class BuiltinGemm {
     for (std::int64_t k = 0; k < depth; ++k, a += tile_rows, b += tile_columns) {
       const V left = simd::load(b);
       const V right = simd::load(b + lanes);
-#pragma GCC unroll 16
-      for (int i = 0; i < tile_rows; ++i) {
+      simd::unrolled<tile_rows>([&](auto i) __attribute__((always_inline)) {
         const V factor = simd::broadcast(a[i]);
         sums[i][0] = simd::multiply_add(factor, left, sums[i][0]);
         sums[i][1] = simd::multiply_add(factor, right, sums[i][1]);
-      }
+      });
     }
     if (c.rows == tile_rows && c.columns == tile_columns) {
-#pragma GCC unroll 16
-      for (int i = 0; i < tile_rows; ++i) {
+      simd::unrolled<tile_rows>([&](auto i) __attribute__((always_inline)) {
         T* const row = c.at(i, 0);
         simd::store(row, accumulate ? simd::load(row) + sums[i][0] : sums[i][0]);
         simd::store(row + lanes, accumulate ? simd::load(row + lanes) + sums[i][1] : sums[i][1]);
-      }
+      });
     } else {
       T values[tile_rows][tile_columns];
-#pragma GCC unroll 16
-      for (int i = 0; i < tile_rows; ++i) {
+      simd::unrolled<tile_rows>([&](auto i) __attribute__((always_inline)) {
         simd::store(values[i], sums[i][0]);
         simd::store(values[i] + lanes, sums[i][1]);
-      }
+      });
       for (int i = 0; i < c.rows; ++i)
         for (int j = 0; j < c.columns; ++j)
           *c.at(i, j) = accumulate ? *c.at(i, j) + values[i][j] : values[i][j];

@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <type_traits>
 
@@ -31,9 +32,9 @@ struct Matrix {
   /// Element (i, j) is element (j, i) of this.
   constexpr Matrix transpose() const { return {data, columns, rows, stride, !transposed}; }
 
-  constexpr operator Matrix<const T>() const
+  template <std::same_as<const T> U>
     requires(!std::is_const_v<T>)
-  {
+  constexpr operator Matrix<U>() const {
     return {data, rows, columns, stride, transposed};
   }
 };
