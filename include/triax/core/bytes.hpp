@@ -16,8 +16,8 @@ constexpr std::size_t round_up(std::size_t size, std::size_t alignment) {
   return (size + alignment - 1) / alignment * alignment;
 }
 
-/// The 64-bit FNV-1a hash of a text (Fowler, Noll and Vo; offset basis and prime of draft-eastlake-fnv). It keys random
-/// streams by name, so it must never change.
+/// The 64-bit FNV-1a hash of a text (Fowler, Noll and Vo; offset basis and prime of draft-eastlake-fnv). It
+/// keys random streams by name, so it must never change.
 constexpr std::uint64_t hash(std::string_view text) {
   std::uint64_t value = 0xcbf29ce484222325ULL;
   for (const char character : text) {

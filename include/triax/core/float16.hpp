@@ -13,8 +13,8 @@
 
 namespace triax {
 
-/// bfloat16: the upper half of an IEEE-754 binary32. Conversion from float rounds to nearest, ties to even; a NaN
-/// stays a (quiet) NaN.
+/// bfloat16: the upper half of an IEEE-754 binary32. Conversion from float rounds to nearest, ties to even; a
+/// NaN stays a (quiet) NaN.
 struct bf16 {
   std::uint16_t bits = 0;
 
@@ -33,8 +33,8 @@ struct bf16 {
   }
 };
 
-/// IEEE-754 binary16. Conversion from float rounds to nearest, ties to even; from 65520 on the result is infinity;
-/// values below 2^-14 become subnormal.
+/// IEEE-754 binary16. Conversion from float rounds to nearest, ties to even; from 65520 on the result is
+/// infinity; values below 2^-14 become subnormal.
 struct fp16 {
   std::uint16_t bits = 0;
 
@@ -57,8 +57,10 @@ struct fp16 {
     const std::uint32_t u = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t sign = (u >> 16) & 0x8000U;
     const std::uint32_t magnitude = u & 0x7fffffffU;
-    // Adding 0.5 aligns a subnormal result with the last bits of the significand, where the addition rounds it.
-    const std::uint32_t subnormal = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - 0x3f000000U;
+    // Adding 0.5 aligns a subnormal result with the last bits of the significand, where the addition rounds
+    // it.
+    const std::uint32_t subnormal =
+        std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - 0x3f000000U;
     const std::uint32_t normal = (magnitude - (112U << 23) + 0xfffU + ((magnitude >> 13) & 1U)) >> 13;
     const std::uint32_t special = magnitude > 0x7f800000U ? 0x7e00U : 0x7c00U;
     const std::uint32_t finite = magnitude < (113U << 23) ? subnormal : normal;

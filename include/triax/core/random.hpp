@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Triax authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Counter-based random numbers: a value is a pure function of a key and a counter, so no rank, thread, micro-batch or
-// layout enters.
+// Counter-based random numbers: a value is a pure function of a key and a counter, so no rank, thread,
+// micro-batch or layout enters.
 
 #pragma once
 
@@ -14,16 +14,19 @@
 
 namespace triax {
 
-/// Four 32-bit numbers from a 128-bit counter and a 64-bit key: Philox4x32-10.
-/// Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011, section 3.3 and table 2.
-TRIAX_HD constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::uint64_t key) {
+/// Four 32-bit numbers from a 128-bit counter and a 64-bit key: Philox4x32-10. Salmon, Moraes, Dror and Shaw,
+/// "Parallel random numbers: as easy as 1, 2, 3", SC 2011, section 3.3 and table 2.
+TRIAX_HD constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
+                                                       std::uint64_t key) {
   std::uint32_t key_low = static_cast<std::uint32_t>(key);
   std::uint32_t key_high = static_cast<std::uint32_t>(key >> 32);
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t product0 = 0xd2511f53ULL * counter[0];
     const std::uint64_t product1 = 0xcd9e8d57ULL * counter[2];
-    counter = {static_cast<std::uint32_t>(product1 >> 32) ^ counter[1] ^ key_low, static_cast<std::uint32_t>(product1),
-               static_cast<std::uint32_t>(product0 >> 32) ^ counter[3] ^ key_high, static_cast<std::uint32_t>(product0)};
+    counter = {static_cast<std::uint32_t>(product1 >> 32) ^ counter[1] ^ key_low,
+               static_cast<std::uint32_t>(product1),
+               static_cast<std::uint32_t>(product0 >> 32) ^ counter[3] ^ key_high,
+               static_cast<std::uint32_t>(product0)};
     key_low += 0x9e3779b9U;
     key_high += 0xbb67ae85U;
   }
@@ -31,7 +34,8 @@ TRIAX_HD constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t,
 }
 
 /// The same with the counter as two 64-bit numbers.
-TRIAX_HD constexpr std::array<std::uint32_t, 4> philox(std::uint64_t low, std::uint64_t high, std::uint64_t key) {
+TRIAX_HD constexpr std::array<std::uint32_t, 4> philox(std::uint64_t low, std::uint64_t high,
+                                                       std::uint64_t key) {
   return philox({static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32),
                  static_cast<std::uint32_t>(high), static_cast<std::uint32_t>(high >> 32)},
                 key);
@@ -40,8 +44,8 @@ TRIAX_HD constexpr std::array<std::uint32_t, 4> philox(std::uint64_t low, std::u
 /// A 32-bit number as a float in [0, 1), with 24 random bits.
 TRIAX_HD constexpr float to_unit(std::uint32_t bits) { return static_cast<float>(bits >> 8) * 0x1p-24F; }
 
-/// A standard normal number from two 32-bit numbers, by the transformation of Box and Muller ("A note on the generation
-/// of random normal deviates", 1958). The first is mapped to (0, 1], so the logarithm is finite.
+/// A standard normal number from two 32-bit numbers, by the transformation of Box and Muller ("A note on the
+/// generation of random normal deviates", 1958). The first is mapped to (0, 1], so the logarithm is finite.
 inline float to_normal(std::uint32_t radius, std::uint32_t angle) {
   const double u = (static_cast<double>(radius) + 1.0) * 0x1p-32;
   const double v = static_cast<double>(angle) * 0x1p-32;

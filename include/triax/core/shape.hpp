@@ -23,7 +23,8 @@ class Shape {
   constexpr Shape(std::initializer_list<std::int64_t> extents) {
     if (extents.size() > max_rank) throw ShapeError("a Shape has at most 4 extents");
     for (const std::int64_t extent : extents) {
-      if (extent < 0) throw ShapeError("a Shape has no negative extent, but one is " + std::to_string(extent));
+      if (extent < 0)
+        throw ShapeError("a Shape has no negative extent, but one is " + std::to_string(extent));
       extents_[rank_++] = extent;
     }
   }

@@ -17,8 +17,8 @@ namespace triax {
 
 /// A contiguous row-major view of elements on `Device`; the memory belongs to an arena or to the caller.
 ///
-/// A null tensor (false, no elements) stands for "nothing here": the gradient of a frozen parameter, the stream of a
-/// stage that holds none. Kernels that accumulate into a null tensor do nothing.
+/// A null tensor (false, no elements) stands for "nothing here": the gradient of a frozen parameter, the
+/// stream of a stage that holds none. Kernels that accumulate into a null tensor do nothing.
 template <class T, class Device>
 class Tensor {
  public:
@@ -37,8 +37,8 @@ class Tensor {
   constexpr std::span<T> span() const { return {data_, data_ ? static_cast<std::size_t>(size()) : 0}; }
   constexpr explicit operator bool() const { return data_ != nullptr; }
 
-  /// Element `i` in row-major order. Exists only where the device's memory can be read directly: a loop in a layer
-  /// belongs into a launch, so that the layer runs on every device.
+  /// Element `i` in row-major order. Exists only where the device's memory can be read directly: a loop in a
+  /// layer belongs into a launch, so that the layer runs on every device.
   constexpr T& operator[](std::int64_t i) const
     requires(Device::directly_readable)
   {
