@@ -76,7 +76,7 @@ Blueprint draw_blueprint(const Net& net, const StepSettings& settings, const Ext
   const int first = bounds[static_cast<std::size_t>(stage)];
   const int last = bounds[static_cast<std::size_t>(stage) + 1];
   blueprint.bounds = {first, last, last == units, stream_before(first), stream_before(last)};
-  blueprint.stage = extents.pp == 1 ? StageMeasure{whole.activations, {}, whole.executed, whole.product_flops, {}}
+  blueprint.stage = extents.pp == 1 ? StageMeasure{whole.activations, whole.takes, {}, whole.executed, whole.product_flops, {}}
                                     : measure_stage<T, Device>(net, blueprint.layout, blueprint.bounds,
                                                                blueprint.micro_batch, extents);
   return blueprint;

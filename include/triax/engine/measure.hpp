@@ -36,6 +36,7 @@ struct UnitMeasure {
 /// What a run of a row of units on a Meter showed.
 struct StageMeasure {
   ActivationBytes activations{};
+  ActivationTakes takes{};  ///< of one micro-batch, forward and backward
   std::vector<UnitMeasure> units;
   Cost executed{};           ///< forward and backward, everything
   double product_flops = 0;  ///< of products and attention alone
@@ -134,6 +135,7 @@ StageMeasure measure_stage(const Net& net, const ModelLayout& layout, const Stag
   pass.forward(0, events, &loss);
   pass.backward(0, events);
   result.activations = arenas.measured(meter.workspace_bytes());
+  result.takes = arenas.takes();
   result.executed = meter.executed();
   result.product_flops = meter.product_flops();
   return result;

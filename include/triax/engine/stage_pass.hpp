@@ -31,6 +31,23 @@ struct ActivationBytes {
   friend bool operator==(const ActivationBytes&, const ActivationBytes&) = default;
 };
 
+/// The calls that took memory from arenas, and the bytes of all of them together.
+struct Takes {
+  std::size_t count = 0;
+  std::size_t bytes = 0;
+
+  friend bool operator==(const Takes&, const Takes&) = default;
+};
+
+/// The takes from a stage's activation arenas, all slots together.
+struct ActivationTakes {
+  Takes slot{};
+  std::array<Takes, 2> flow{};
+  Takes scratch{};
+
+  friend bool operator==(const ActivationTakes&, const ActivationTakes&) = default;
+};
+
 /// The memory of the micro-batches in flight.
 template <class Device>
 struct ActivationArenas {
@@ -48,6 +65,16 @@ struct ActivationArenas {
     std::size_t slot = 0;
     for (const Arena<Device>& arena : slots) slot = arena.peak() > slot ? arena.peak() : slot;
     return {slot, {flow[0].peak(), flow[1].peak()}, scratch.peak(), workspace};
+  }
+  /// Since the arenas were made.
+  ActivationTakes takes() const {
+    const auto of = [](const Arena<Device>& arena) { return Takes{arena.takes(), arena.taken()}; };
+    ActivationTakes all{{}, {of(flow[0]), of(flow[1])}, of(scratch)};
+    for (const Arena<Device>& arena : slots) {
+      all.slot.count += arena.takes();
+      all.slot.bytes += arena.taken();
+    }
+    return all;
   }
 };
 

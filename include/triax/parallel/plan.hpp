@@ -35,6 +35,7 @@ struct PlannedTraffic {
 struct Plan {
   RankBytes bytes;
   ActivationBytes activations;        ///< what `bytes.activations` is made of
+  ActivationTakes takes;              ///< of one micro-batch of the largest size, forward and backward
   int slots = 1;                      ///< micro-batches in flight
   std::vector<PlannedTraffic> traffic;
   double model_flops = 0;             ///< of products and attention, in a step, without recomputation: for MFU
@@ -112,6 +113,7 @@ class PlanWriter {
     Plan plan;
     plan.slots = blueprint_.slots();
     plan.activations = blueprint_.stage.activations;
+    plan.takes = blueprint_.stage.takes;
     plan.bytes.activations = plan.activations.total(plan.slots);
     write_memory(plan.bytes);
     write_traffic(plan.traffic);

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -32,14 +33,6 @@ struct Policies {
   float clip_limit = 1;
   LossScale loss_scale{};
   Rounding rounding = Rounding::nearest;
-};
-
-/// The calls of one arena so far.
-struct ArenaUse {
-  std::size_t peak = 0;
-  std::size_t takes = 0;
-  std::size_t taken = 0;
-  friend bool operator==(const ArenaUse&, const ArenaUse&) = default;
 };
 
 /// What a rank's model can do; see Engine, whose members these are.
@@ -68,10 +61,13 @@ class ModelRank {
   virtual Measured measured() = 0;
   /// What the model's device holds at present.
   virtual std::size_t allocated() = 0;
-  /// Of slots, then the two flow arenas, then scratch.
-  virtual std::vector<ArenaUse> activation_arenas() = 0;
+  /// Of the activation arenas, so far.
+  virtual ActivationTakes takes() = 0;
   virtual std::vector<GroupTraffic> traffic() = 0;
   virtual void reset_traffic() = 0;
+  /// For mutants: one all_reduce more over dp, and one float more on the device while the result lives.
+  virtual void send_more() = 0;
+  virtual std::shared_ptr<void> allocate_more() = 0;
   virtual Coordinates coordinates() = 0;
   virtual Extents extents() = 0;
 };

@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,16 +73,16 @@ class ModelRankOf final : public ModelRank {
   }
   Measured measured() override { return model_.measured(); }
   std::size_t allocated() override { return model_.device().allocated(); }
-  std::vector<ArenaUse> activation_arenas() override {
-    const auto& arenas = model_.activation_arenas();
-    std::vector<ArenaUse> uses;
-    for (const Arena<Host>& arena : arenas.slots) uses.push_back(use(arena));
-    for (const Arena<Host>& arena : arenas.flow) uses.push_back(use(arena));
-    uses.push_back(use(arenas.scratch));
-    return uses;
-  }
+  ActivationTakes takes() override { return model_.activation_arenas().takes(); }
   std::vector<GroupTraffic> traffic() override { return mesh_.traffic(); }
   void reset_traffic() override { mesh_.reset_traffic(); }
+  void send_more() override {
+    float number = 1;
+    mesh_.group(Axis::dp).all_reduce(std::span(&number, 1)).wait();
+  }
+  std::shared_ptr<void> allocate_more() override {
+    return std::make_shared<Arena<Host>>(model_.device(), sizeof(float), "more");
+  }
   Coordinates coordinates() override { return mesh_.coordinates(); }
   Extents extents() override { return mesh_.extents(); }
 
@@ -94,7 +96,6 @@ class ModelRankOf final : public ModelRank {
       for (const auto value : output.stream().span()) values.push_back(static_cast<float>(value));
     return values;
   }
-  static ArenaUse use(const Arena<Host>& arena) { return {arena.peak(), arena.takes(), arena.taken()}; }
 
   // What the plan is made from: the model has copies of its own.
   Net net_;
