@@ -3,14 +3,17 @@
 
 // Vectors against the same arithmetic lane by lane.
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
+#include <type_traits>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include <triax/kernels/exponential.hpp>
+#include <triax/kernels/transpose.hpp>
 #include <triax/kernels/vector.hpp>
 
 #include "support/guarded.hpp"
@@ -110,6 +113,16 @@ TEST_CASE("the fused product rounds once where the instruction set has it") {
 #else
   CHECK(fused[0] == 0x1p-22F);
 #endif
+}
+
+TEST_CASE_TEMPLATE("a square of vectors is transposed", T, float, double) {
+  constexpr int size = simd::lanes<T>;
+  simd::Vector<T> rows[size];
+  for (int i = 0; i < size; ++i)
+    for (int j = 0; j < size; ++j) rows[i][j] = static_cast<T>(100 * i + j);
+  simd::transpose(rows);
+  for (int i = 0; i < size; ++i)
+    for (int j = 0; j < size; ++j) CHECK(rows[i][j] == 100 * j + i);
 }
 
 TEST_CASE("the exponential is accurate wherever its result is normal") {

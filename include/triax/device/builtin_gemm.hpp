@@ -11,6 +11,7 @@
 
 #include <triax/core/float16.hpp>
 #include <triax/device/matrix.hpp>
+#include <triax/kernels/transpose.hpp>
 #include <triax/kernels/vector.hpp>
 
 namespace triax::detail {

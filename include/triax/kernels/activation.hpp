@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include <triax/kernels/elementwise.hpp>
+#include <triax/kernels/exponential.hpp>
 #include <triax/kernels/operands.hpp>
 #include <triax/kernels/vector.hpp>
 

@@ -11,6 +11,7 @@
 
 #include <triax/core/position.hpp>
 #include <triax/kernels/attention_tiles.hpp>
+#include <triax/kernels/exponential.hpp>
 #include <triax/kernels/operands.hpp>
 #include <triax/kernels/vector.hpp>
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include <triax/core/step_state.hpp>
+#include <triax/kernels/exponential.hpp>
 #include <triax/kernels/operands.hpp>
 #include <triax/kernels/rows.hpp>
 #include <triax/kernels/tokens.hpp>

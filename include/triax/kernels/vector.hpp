@@ -14,8 +14,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
-#include <utility>
 
 #include <triax/core/float16.hpp>
 
@@ -152,46 +150,6 @@ template <class V>
 #endif
 }
 
-/// Calls body(i) for i = 0, ..., N - 1 in straight-line code, so that arrays of vectors which it indexes stay
-/// in registers; i is a std::integral_constant.
-template <int N, class Body>
-[[gnu::always_inline]] inline void unrolled(const Body& body) {
-  const auto calls = [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
-    (body(std::integral_constant<int, I>{}), ...);
-  };
-  calls(std::make_integer_sequence<int, N>{});
-}
-
-namespace detail {
-// Lanes First, First + 1, ... of two vectors in turn: of half a vector each.
-template <int First, class V, int... I>
-V interleave(V a, V b, std::integer_sequence<int, I...>) {
-  constexpr int count = sizeof...(I);
-#if defined(__CUDACC__)  // whose front end cannot expand a pack in the builtin
-  V result;
-  for (int i = 0; i < count; ++i) result[i] = (i % 2 == 0 ? a : b)[First + i / 2];
-  return result;
-#else
-  return __builtin_shufflevector(a, b, (First + I / 2 + I % 2 * count)...);
-#endif
-}
-}  // namespace detail
-
-/// Transposes the square matrix whose rows are given.
-template <class V, int N>
-[[gnu::always_inline]] inline void transpose(V (&rows)[N]) {
-  // Interleaving each row with the one half the matrix below it, log2(N) times, is a transposition.
-  for (int step = 1; step < N; step *= 2) {
-    V next[N];
-    unrolled<N / 2>([&](auto i) __attribute__((always_inline)) {
-      constexpr std::make_integer_sequence<int, N> lanes{};
-      next[2 * i] = detail::interleave<0>(rows[i], rows[i + N / 2], lanes);
-      next[2 * i + 1] = detail::interleave<N / 2>(rows[i], rows[i + N / 2], lanes);
-    });
-    unrolled<N>([&](auto i) __attribute__((always_inline)) { rows[i] = next[i]; });
-  }
-}
-
 /// The larger or smaller value per lane. A NaN in `b` is kept.
 template <class V>
 V maximum(V a, V b) {
@@ -238,36 +196,5 @@ inline double sum(Vector<double> x) { return detail::reduce<double, lanes<double
 /// The largest lane.
 inline float largest(Vector<float> x) { return detail::reduce<float, lanes<float>>(x, detail::Larger{}); }
 inline double largest(Vector<double> x) { return detail::reduce<double, lanes<double>>(x, detail::Larger{}); }
-
-/// e^x per lane with a relative error below 2e-7. Below -87.3 it is 0, above 88.3 it stays at e^88.3; a NaN
-/// stays one.
-///
-/// x = n ln 2 + r with |r| <= ln(2) / 2; e^r is the polynomial of Moshier's Cephes library (expf.c), and n is
-/// found by adding 1.5 * 2^23, which rounds to an integer (so this must not be compiled with -ffast-math).
-[[gnu::always_inline]] inline Vector<float> exp(Vector<float> x) {
-  using V = Vector<float>;
-  const V low = broadcast(-87.3F);
-  const V bounded = minimum(broadcast(88.3F), maximum(low, x));
-  // The low bits of `shifted` hold n + 127: the exponent field of 2^n.
-  const V magic = broadcast(0x1.8p23F + 127.0F);
-  const V shifted = multiply_add(bounded, broadcast(1.44269504F), magic);
-  const V n = shifted - magic;
-  V r = multiply_add(n, broadcast(-0.693359375F), bounded);
-  r = multiply_add(n, broadcast(2.12194440e-4F), r);
-  V p = broadcast(1.9875691500e-4F);
-  p = multiply_add(p, r, broadcast(1.3981999507e-3F));
-  p = multiply_add(p, r, broadcast(8.3334519073e-3F));
-  p = multiply_add(p, r, broadcast(4.1665795894e-2F));
-  p = multiply_add(p, r, broadcast(1.6666665459e-1F));
-  p = multiply_add(p, r, broadcast(5.0000001201e-1F));
-  p = multiply_add(p, r * r, r) + 1.0F;
-  const V result = p * detail::number(detail::bits(shifted) << 23);
-  return x < low ? V{} : result;
-}
-/// The same for double, by the standard library: for numeric checks, not for speed.
-inline Vector<double> exp(Vector<double> x) {
-  for (int i = 0; i < lanes<double>; ++i) x[i] = std::exp(x[i]);
-  return x;
-}
 
 }  // namespace triax::simd
