@@ -42,6 +42,12 @@ struct Script {
   }
 };
 
+/// Exactly, from any compute type.
+template <class T>
+double real(T value) {
+  return static_cast<double>(static_cast<float>(value));
+}
+
 /// Begins the stream: one feature a token, 0.
 struct Source {
   template <class Ctx>
@@ -82,11 +88,11 @@ struct Dots {
         [=, this] {
           note(weights);
           for (std::int64_t row = 0; row < x.rows(); ++row) {
-            double sum = static_cast<double>(x.data()[row]);
+            double sum = real(x.data()[row]);
             std::int64_t column = row * inputs.columns() + first_column;
             for (const auto& w : weights)
               for (std::int64_t j = 0; j < w.size(); ++j)
-                sum += static_cast<double>(w.data()[j]) * static_cast<double>(inputs.data()[column++]);
+                sum += real(w.data()[j]) * real(inputs.data()[column++]);
             y.data()[row] = static_cast<T>(static_cast<float>(sum));
           }
         },
@@ -219,8 +225,8 @@ struct StreamAsLoss {
           LossSum total;
           for (std::int64_t row = 0; row < x.size(); ++row) {
             if (weight(row) == 0) continue;
-            total.sum += static_cast<double>(weight(row)) * static_cast<double>(x.data()[row]);
-            total.weight += static_cast<double>(weight(row));
+            total.sum += real(weight(row)) * real(x.data()[row]);
+            total.weight += real(weight(row));
           }
           *loss.data() = total;
         },

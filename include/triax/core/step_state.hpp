@@ -20,7 +20,7 @@ inline constexpr int max_added_losses = 4;
 
 /// The state of a step, in device memory (in host memory for Host). Kernels take a pointer to it.
 ///
-/// In a step the fields are written in this order: `tokens` and `seed` (count), `loss` (after each micro-batch),
+/// In a step the fields are written in this order: `tokens`, `seed` and `gradient_scale` (count), `loss` (after each micro-batch),
 /// `norm`, `finite` (finalise), `clip` and `learning_rate` (before the update), counters and `loss_scale` (after it).
 struct StepState {
   double tokens = 0;               ///< sum of weights over the micro-batches and all ranks that split data
@@ -29,6 +29,7 @@ struct StepState {
   double norm = 0;                 ///< global L2 norm of the true (unscaled) gradient, before clipping
   float seed = 0;                  ///< loss_scale / tokens, 0 without tokens: where every backward starts
   float loss_scale = 1;
+  float gradient_scale = 1;        ///< the loss scale that the gradient in memory carries
   float clip = 1;                  ///< factor by which norm clipping multiplies the true gradient
   float learning_rate = 0;         ///< of this update
   std::int32_t finite = 1;         ///< 0: some rank saw a gradient that is not finite; the update is skipped

@@ -136,10 +136,11 @@ inline void check_ties(const std::vector<PlacedParameter>& parameters) {
       const Parameter& a = parameters[j].declared;
       const Parameter& b = parameters[i].declared;
       if (a.tie.empty() || a.tie != b.tie) continue;
-      const bool equal = a.shape == b.shape && a.split == b.split && a.init == b.init && a.frozen == b.frozen;
+      const bool equal = a.shape == b.shape && a.split == b.split && a.init == b.init && a.frozen == b.frozen &&
+                         a.decay == b.decay && a.experts == b.experts && a.kind == b.kind;
       if (!equal)
         throw ConfigError("parameters " + parameters[j].path + " and " + parameters[i].path + " are tied as '" + a.tie +
-                          "', but differ in shape, split, initialiser or in being frozen; declare them alike");
+                          "', but differ in shape, split, initialiser or in how they are trained; declare them alike");
     }
   }
 }

@@ -60,7 +60,7 @@ class ParameterAccess {
   /// The gradient without the loss scale. Throws Error for a parameter that is not trained.
   std::vector<float> gradient(std::string_view path) {
     if (!find(path).trained()) throw Error("parameter " + std::string(path) + " is not trained: it has no gradient");
-    const float scale = machine_.state->loss_scale;
+    const float scale = machine_.state->gradient_scale;
     return gather(path, [scale](const ChunkType& chunk, std::int64_t element) {
       return *chunk.reduced_gradient(element) / scale;
     });

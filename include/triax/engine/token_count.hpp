@@ -58,6 +58,7 @@ struct BeginStep {
     const double tokens = message[TokenCountPlaces::tokens];
     state->tokens = tokens;
     state->seed = tokens > 0 ? static_cast<float>(static_cast<double>(state->loss_scale) / tokens) : 0.0F;
+    state->gradient_scale = state->loss_scale;
     state->clip = 1;
     state->loss = 0;
     for (double& added : state->added) added = 0;

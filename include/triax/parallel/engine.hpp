@@ -169,7 +169,8 @@ class Engine {
   std::vector<float> parameter(std::string_view path) { return access().values(path); }
   /// Sets a parameter (and what is tied to it) to rank 0's `values`, global and row-major.
   void set_parameter(std::string_view path, std::span<const float> values) { access().set(path, values); }
-  /// The gradient of the last forward_backward, without the loss scale and before clipping.
+  /// The gradient of the last forward_backward, without the loss scale; `Clip<By::value>` and hooks change it in `update`,
+  /// clipping by norm does not.
   std::vector<float> gradient(std::string_view path) { return access().gradient(path); }
   /// One of the optimizer's states of a parameter; empty for a parameter that is not trained.
   std::vector<float> optimizer_state(std::string_view path, int index) { return access().optimizer_state(path, index); }
@@ -282,6 +283,9 @@ class Engine {
 
   /// Checks a batch against what is reserved (reserving for it if nothing is), and numbers its first sequence.
   BatchType admit(const BatchType& batch) {
+    if (torn_)
+      throw Error("an earlier step of this model failed on rank " + std::to_string(mesh_.world().rank()) +
+                  ", and the other ranks may have gone on without it; construct the model anew");
     if (!machine_) reserve(batch.shape());
     const BatchShape& most = machine_->blueprint.shape;
     if (batch.sequences() < 1 || batch.tokens() < 1 || batch.tokens() > most.tokens ||
@@ -344,9 +348,6 @@ class Engine {
   /// it: the model refuses to go on.
   template <class F>
   void together(F f) {
-    if (torn_)
-      throw Error("an earlier step of this model failed on rank " + std::to_string(mesh_.world().rank()) +
-                  ", and the other ranks may have gone on without it; construct the model anew");
     torn_ = mesh_.world().size() > 1;
     f();
     torn_ = false;
