@@ -53,6 +53,12 @@ T element(int number) {
   return static_cast<T>(static_cast<float>(number));
 }
 
+/// Gives `x` the numbers of rank `rank`.
+template <class T>
+void fill(std::span<T> x, int rank) {
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = element<T>(number(rank, i));
+}
+
 template <class T>
 void expect_equal(T found, int wanted, const char* operation, int rank, std::size_t i) {
   if (found == element<T>(wanted)) return;
@@ -75,7 +81,7 @@ template <class T, class Op, class Ordering, class Comm>
 void all_reduce_case(Comm& comm, std::size_t n) {
   GuardedBuffer<T> buffer(n);
   const std::span<T> x = buffer.span();
-  for (std::size_t i = 0; i < n; ++i) x[i] = element<T>(number(comm.rank(), i));
+  fill(x, comm.rank());
   comm.all_reduce(x, Op{}, Ordering{}).wait();
   for (std::size_t i = 0; i < n; ++i)
     expect_equal(x[i], combined<Op>(comm.size(), i), "all_reduce", comm.rank(), i);
@@ -85,7 +91,7 @@ template <class T, class Op, class Comm>
 void reduce_scatter_case(Comm& comm, std::size_t n, bool in_place) {
   const auto d = static_cast<std::size_t>(comm.size()), r = static_cast<std::size_t>(comm.rank());
   GuardedBuffer<T> full(n * d), apart(n);
-  for (std::size_t i = 0; i < n * d; ++i) full.span()[i] = element<T>(number(comm.rank(), i));
+  fill(full.span(), comm.rank());
   const std::span<T> own = in_place ? full.span().subspan(r * n, n) : apart.span();
   comm.reduce_scatter(full.span(), own, Op{}).wait();
   for (std::size_t i = 0; i < n; ++i) {
@@ -98,7 +104,7 @@ void all_gather_case(Comm& comm, std::size_t n, bool in_place) {
   const auto d = static_cast<std::size_t>(comm.size()), r = static_cast<std::size_t>(comm.rank());
   GuardedBuffer<T> full(n * d), apart(n);
   const std::span<T> own = in_place ? full.span().subspan(r * n, n) : apart.span();
-  for (std::size_t i = 0; i < n; ++i) own[i] = element<T>(number(comm.rank(), i));
+  fill(own, comm.rank());
   comm.all_gather(own, full.span()).wait();
   for (int q = 0; q < comm.size(); ++q) {
     for (std::size_t i = 0; i < n; ++i) {
@@ -112,7 +118,7 @@ template <class T, class Comm>
 void broadcast_case(Comm& comm, std::size_t n) {
   for (int root = 0; root < comm.size(); ++root) {
     GuardedBuffer<T> buffer(n);
-    for (std::size_t i = 0; i < n; ++i) buffer.span()[i] = element<T>(number(comm.rank(), i));
+    fill(buffer.span(), comm.rank());
     comm.broadcast(buffer.span(), root).wait();
     for (std::size_t i = 0; i < n; ++i) {
       expect_equal(buffer.span()[i], number(root, i), "broadcast", comm.rank(), i);
@@ -124,7 +130,7 @@ template <class T, class Comm>
 void all_to_all_case(Comm& comm, std::size_t n) {
   const auto d = static_cast<std::size_t>(comm.size());
   GuardedBuffer<T> in(n * d), out(n * d);
-  for (std::size_t i = 0; i < n * d; ++i) in.span()[i] = element<T>(number(comm.rank(), i));
+  fill(in.span(), comm.rank());
   comm.all_to_all(in.span(), out.span()).wait();
   for (int q = 0; q < comm.size(); ++q) {
     for (std::size_t i = 0; i < n; ++i) {
@@ -139,7 +145,7 @@ template <class T, class Comm>
 void send_recv_case(Comm& comm, std::size_t n) {
   const int next = (comm.rank() + 1) % comm.size(), previous = (comm.rank() + comm.size() - 1) % comm.size();
   GuardedBuffer<T> out(n), in(n);
-  for (std::size_t i = 0; i < n; ++i) out.span()[i] = element<T>(number(comm.rank(), i));
+  fill(out.span(), comm.rank());
   auto sent = comm.send(std::span<const T>(out.span()), next);
   auto received = comm.recv(in.span(), previous);
   received.wait();

@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <triax/comm/mpi.hpp>
+
 #include "conformance/behaviour.hpp"
 #include "conformance/mpi/world.hpp"
 

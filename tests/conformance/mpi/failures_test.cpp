@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 
+#include <triax/comm/mpi.hpp>
 #include <triax/comm/progress.hpp>
 
 #include "conformance/message_of.hpp"

@@ -4,8 +4,13 @@
 // The main function of tests that run on ranks over MPI: every rank runs all test cases in the same order.
 // Rank 0 prints; the others print what fails. The run fails if it fails on any rank.
 
+#include <cstdint>
+#include <span>
+
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
+
+#include <triax/comm/mpi.hpp>
 
 #include "conformance/mpi/world.hpp"
 #include "support/watchdog_listener.hpp"

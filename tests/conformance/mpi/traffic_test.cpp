@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 
+#include <triax/comm/mpi.hpp>
 #include <triax/comm/traced.hpp>
 
 #include "conformance/mpi/world.hpp"
