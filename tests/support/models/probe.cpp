@@ -117,7 +117,7 @@ struct Probe {
     gemm(ctx.device, d, transposed(ctx.parameter(second)), dx, accumulate);
     add(ctx.device, d, dx);
     gemm(ctx.device, transposed(cache.x), d, ctx.gradient(first), accumulate);
-    if (spec.misdeed != Misdeed::no_gradient)
+    if (!std::is_same_v<typename Ctx::device_type, Host> || spec.misdeed != Misdeed::no_gradient)
       gemm(ctx.device, transposed(cache.x), d, ctx.gradient(second), accumulate);
     return dx;
   }

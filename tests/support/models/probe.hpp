@@ -17,11 +17,11 @@
 
 namespace triax::test {
 
-/// What a unit does that a sound layer does not do.
+/// What a unit does on the Host that it does not do on a Meter.
 enum class Misdeed : std::uint8_t {
   none,
-  saves_more,  ///< on the Host, its forward saves one number more than on a Meter
-  takes_more,  ///< on the Host, it takes one number more of scratch, below the peak
+  saves_more,  ///< its forward saves one number more
+  takes_more,  ///< it takes one number more of scratch, below the peak
   throws_in_forward,
   throws_in_backward,
   no_gradient,  ///< it does not ask for the gradient of its second matrix
