@@ -23,36 +23,38 @@ inline std::vector<int> cut_by_cost(const std::vector<double>& costs, int stages
                       std::to_string(units) + "; lower pp or add layers");
   std::vector<double> before(1, 0.0);
   for (const double cost : costs) before.push_back(before.back() + cost);
-  const auto part = [&](int from, int to) { return before[static_cast<std::size_t>(to)] - before[static_cast<std::size_t>(from)]; };
-
+  const double all = before.back();
   // Costs come from floating-point sums: parts that differ by less than this are the same.
-  const double tolerance = 1e-9 * before.back();
+  const double tolerance = 1e-9 * all;
+
   struct Best {
-    double dearest = std::numeric_limits<double>::infinity();
-    double squares = std::numeric_limits<double>::infinity();
-    int from = 0;
+    double value = std::numeric_limits<double>::infinity();
+    int from = 0;  ///< where the last part begins
   };
   const std::size_t row = static_cast<std::size_t>(units) + 1;
-  std::vector<Best> best((static_cast<std::size_t>(stages) + 1) * row);
+  std::vector<Best> best;
   const auto at = [&](int stage, int unit) -> Best& {
     return best[static_cast<std::size_t>(stage) * row + static_cast<std::size_t>(unit)];
   };
-  at(0, 0) = {0, 0, 0};
-  for (int stage = 1; stage <= stages; ++stage) {
-    for (int to = stage; to <= units; ++to) {
-      // Later cuts first: of two equal choices the earlier stages take more units.
-      for (int from = to - 1; from >= stage - 1; --from) {
-        const Best& rest = at(stage - 1, from);
-        const double cost = part(from, to);
-        const Best candidate{rest.dearest > cost ? rest.dearest : cost, rest.squares + cost * cost, from};
-        Best& current = at(stage, to);
-        const bool cheaper = candidate.dearest < current.dearest - tolerance;
-        const bool as_cheap = candidate.dearest <= current.dearest + tolerance;
-        const bool more_equal = candidate.squares < current.squares - tolerance * before.back();
-        if (cheaper || (as_cheap && more_equal)) current = candidate;
-      }
-    }
-  }
+  // The least combine(combine(..., part), part) over all cuts whose parts cost no more than `limit`.
+  const auto minimise = [&](double limit, double slack, auto combine) {
+    best.assign((static_cast<std::size_t>(stages) + 1) * row, Best{});
+    at(0, 0).value = 0;
+    for (int stage = 1; stage <= stages; ++stage)
+      for (int to = stage; to <= units; ++to)
+        // Later cuts first: of two equal choices the earlier stages take more units.
+        for (int from = to - 1; from >= stage - 1; --from) {
+          const double part = before[static_cast<std::size_t>(to)] - before[static_cast<std::size_t>(from)];
+          if (part > limit) break;
+          const double value = combine(at(stage - 1, from).value, part);
+          if (value < at(stage, to).value - slack) at(stage, to) = {value, from};
+        }
+    return at(stages, units).value;
+  };
+  const double dearest = minimise(std::numeric_limits<double>::infinity(), 0,
+                                  [](double rest, double part) { return rest > part ? rest : part; });
+  minimise(dearest + tolerance, tolerance * all, [](double rest, double part) { return rest + part * part; });
+
   std::vector<int> bounds(static_cast<std::size_t>(stages) + 1, units);
   for (int stage = stages; stage > 0; --stage)
     bounds[static_cast<std::size_t>(stage) - 1] = at(stage, bounds[static_cast<std::size_t>(stage)]).from;
