@@ -53,6 +53,13 @@ Matrix<const T> read_only(Matrix<T> m) {
   return m;
 }
 
+template <class O, class Device>
+inline constexpr bool is_operand = false;
+template <class T, class Device>
+inline constexpr bool is_operand<Tensor<T, Device>, Device> = true;
+template <class T, class Device>
+inline constexpr bool is_operand<Transposed<T, Device>, Device> = true;
+
 template <class A, class B, class C>
 void require_product(const Matrix<A>& a, const Matrix<B>& b, const Matrix<C>& c) {
   const auto text = [](const auto& m) {
@@ -67,7 +74,7 @@ void require_product(const Matrix<A>& a, const Matrix<B>& b, const Matrix<C>& c)
     throw ShapeError("gemm: a " + text(a) + " times b " + text(b) + " exceeds 2147483647 in one extent");
 }
 
-template <class A, class B, class C>
+template <ComputeType A, ComputeType B, ComputeType C>
 struct GemmKernel {
   Matrix<const A> a;
   Matrix<const B> b;
@@ -105,18 +112,22 @@ void launch_gemm(Device& device, Matrix<const A> a, Matrix<const B> b, Matrix<C>
 
 }  // namespace detail
 
+/// What gemm multiplies: a tensor of `Device`, or transposed(tensor).
+template <class O, class Device>
+concept ProductOperand = detail::is_operand<O, Device>;
+
 /// c = a b, where a and b are tensors or transposed tensors, each seen as the matrix {rows, columns}.
 ///
 /// The three element types are independent: sums are held in float (in double for double), and 16-bit
 /// operands are converted block by block in the device's workspace. A null c, the gradient of a frozen
 /// parameter, costs nothing. Throws ShapeError unless a is [m, k], b [k, n] and c [m, n].
-template <class Device, class A, class B, class C>
+template <class Device, ProductOperand<Device> A, ProductOperand<Device> B, ComputeType C>
 void gemm(Device& device, const A& a, const B& b, Tensor<C, Device> c) {
   using detail::matrix;
   detail::launch_gemm(device, detail::read_only(matrix(a)), detail::read_only(matrix(b)), matrix(c), false);
 }
 /// c += a b
-template <class Device, class A, class B, class C>
+template <class Device, ProductOperand<Device> A, ProductOperand<Device> B, ComputeType C>
 void gemm(Device& device, const A& a, const B& b, Tensor<C, Device> c, AccumulateTag) {
   using detail::matrix;
   detail::launch_gemm(device, detail::read_only(matrix(a)), detail::read_only(matrix(b)), matrix(c), true);
