@@ -15,7 +15,7 @@
 using namespace triax;
 
 TEST_CASE("blocks divide any size among any number of ranks") {
-  for (const std::size_t n : {0, 1, 5, 16, 17, 1000}) {
+  for (const std::size_t n : {0U, 1U, 5U, 16U, 17U, 1000U}) {
     for (int ranks = 1; ranks <= 9; ++ranks) {
       std::size_t next = 0;
       for (int r = 0; r < ranks; ++r) {

@@ -74,7 +74,7 @@ TEST_CASE("a metered communicator counts the same volumes, and touches nothing")
       Traced real{plain};
       MeterCommunicator meter(real.rank(), real.size());
       const auto d = static_cast<std::size_t>(real.size());
-      for (const std::size_t n : {0, 1, 7, 24, 1001}) {
+      for (const std::size_t n : {0U, 1U, 7U, 24U, 1001U}) {
         std::vector<double> x(n), full(n * d), other(n * d);
         const auto imagined = [](std::size_t size) {
           return std::span<double>(reinterpret_cast<double*>(std::uintptr_t{1} << 62), size);

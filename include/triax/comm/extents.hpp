@@ -119,6 +119,7 @@ inline constexpr FixedExtents<E> extents{};
 /// Nothing is fixed.
 inline constexpr Extents run_time_extents{dynamic, dynamic, dynamic, dynamic, dynamic};
 
+/// Whether an extent is `special`: dynamic or automatic.
 constexpr bool has(const Extents& extents, int special) {
   for (int axis = 0; axis < axis_count; ++axis) {
     if (extents[static_cast<Axis>(axis)] == special) return true;

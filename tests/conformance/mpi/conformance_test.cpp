@@ -25,7 +25,7 @@ TEST_CASE("messages and buffers are cut where MPI's counts end") {
     MpiCommunicator cut = MpiCommunicator::duplicate(world.native());  // limits of its own
     cut.set_message_limit(7 * sizeof(float));
     cut.set_piece_limit(64 * sizeof(float));
-    for (const std::size_t n : {0, 1, 20, 333}) {
+    for (const std::size_t n : {0U, 1U, 20U, 333U}) {
       test::all_reduce_case<float, Sum, Order::rank>(cut, n);
       test::all_reduce_case<double, Sum, Order::backend>(cut, n);
       test::reduce_scatter_case<bf16, Sum>(cut, n, true);
