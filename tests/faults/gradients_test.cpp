@@ -272,9 +272,9 @@ TEST_CASE("O-50 gradients are summed in the order of ranks, whatever their place
                                                        .stage = stage,
                                                        .data_parallel = {.bucket_bytes = bucket}});
         std::vector<float> slopes(1001);
-        for (const std::size_t place : {0, 1, 334, 1000}) slopes[place] = contributions[static_cast<std::size_t>(world.rank())];
+        for (const std::size_t place : {0U, 1U, 334U, 1000U}) slopes[place] = contributions[static_cast<std::size_t>(world.rank())];
         std::vector<float> wanted(1000);
-        for (const std::size_t place : {0, 333, 999}) wanted[place] = 0.25F;  // the sum over four tokens
+        for (const std::size_t place : {0U, 333U, 999U}) wanted[place] = 0.25F;  // the sum over four tokens
         for (int repeat = 0; repeat < 20; ++repeat) {
           model->step(Rows::of({slopes}));
           CHECK(model->gradient("1.0.single") == std::vector{0.25F});

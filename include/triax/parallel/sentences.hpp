@@ -6,6 +6,10 @@
 
 #pragma once
 
+#define TRIAX_SAY_NO_STRATEGY \
+  "triax: the second argument of Parallel is no Strategy; write Strategy<...> around the policies"
+#define TRIAX_SAY_NO_MESH \
+  "triax: the third argument of Parallel is no Mesh; arrange the world by Mesh mesh(world, {.dp = ...})"
 #define TRIAX_SAY_NO_POLICY \
   "triax: an argument of Strategy is no policy; a policy is a type such as DataParallel<> or MixedPrecision<bf16> that names its axis"
 #define TRIAX_SAY_TWICE \
@@ -24,6 +28,8 @@
   "triax: Sharded needs DataParallel<> in the Strategy: it shares out what data-parallel ranks would otherwise copy"
 #define TRIAX_SAY_NOT_ELEMENTWISE \
   "triax: Sharded needs an optimizer that updates element by element, and this one does not; use Stage::none or another optimizer"
+#define TRIAX_SAY_NO_COMPUTE \
+  "triax: a model computes in float, bf16 or fp16; MixedPrecision takes no other type"
 #define TRIAX_SAY_NO_SCALER \
   "triax: MixedPrecision<fp16, NoScaling> would lose small gradients; use MixedPrecision<fp16>, which scales the loss"
 #define TRIAX_SAY_ACCUMULATE \
@@ -32,6 +38,10 @@
   "triax: dp is larger than 1, but the Strategy does not say how gradients are summed; add DataParallel<>"
 #define TRIAX_SAY_NO_SCHEDULE \
   "triax: pp is larger than 1, but the Strategy does not say in which order micro-batches are worked on; add PipelineStage<OneFOneB>"
+#define TRIAX_SAY_NO_SCHEDULE_TYPE \
+  "triax: the argument of PipelineStage is no Schedule; static_assert(triax::Schedule<YourSchedule>) says what it lacks"
+#define TRIAX_SAY_MICRO_BATCHES \
+  "triax: MicroBatches needs a positive number"
 #define TRIAX_SAY_FEW_UNITS \
   "triax: the model has fewer units than pp has stages; lower pp or add layers"
 #define TRIAX_SAY_BAD_SCHEDULE \
