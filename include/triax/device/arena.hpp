@@ -17,15 +17,18 @@ namespace triax {
 
 /// One contiguous allocation of a device from which tensors are taken in stack order.
 ///
-/// It never grows: what it must hold is known beforehand (see Plan). `peak()` and `takes()` are the measurement with
-/// which tests compare the plan.
+/// It never grows: what it must hold is known beforehand (see Plan). `peak()` and `takes()` are the
+/// measurement with which tests compare the plan.
 template <class Device>
 class Arena {
  public:
   Arena() = default;
   /// Allocates `capacity` bytes; `name` appears in messages.
   Arena(Device& device, std::size_t capacity, const char* name)
-      : device_(&device), base_(capacity ? device.allocate(capacity) : nullptr), capacity_(capacity), name_(name) {}
+      : device_(&device),
+        base_(capacity ? device.allocate(capacity) : nullptr),
+        capacity_(capacity),
+        name_(name) {}
   Arena(Arena&& other) noexcept { *this = std::move(other); }
   Arena& operator=(Arena&& other) noexcept {
     std::swap(device_, other.device_);
@@ -42,8 +45,8 @@ class Arena {
     if (base_) device_->deallocate(base_, capacity_);
   }
 
-  /// The next `shape.size()` elements, aligned for the device. Throws Error when the plan was too small, which is a
-  /// fault of a layer whose sizes depend on more than shapes.
+  /// The next `shape.size()` elements, aligned for the device. Throws Error when the plan was too small,
+  /// which is a fault of a layer whose sizes depend on more than shapes.
   template <class T>
   Tensor<T, Device> take(const Shape& shape) {
     const std::size_t size = round_up(static_cast<std::size_t>(shape.size()) * sizeof(T), Device::alignment);

@@ -12,8 +12,9 @@
 
 namespace triax {
 
-/// Stands for the device `Like`: the same alignment, the same workspaces, but memory is only counted and kernels are
-/// never instantiated. Running a model's layers on it yields their memory and cost without a second description.
+/// Stands for the device `Like`: the same alignment, the same workspaces, but memory is only counted and
+/// kernels are never instantiated. Running a model's layers on it yields their memory and cost without a
+/// second description.
 ///
 /// Its addresses are not canonical: touching one faults.
 template <class Like>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Triax authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What all ranks of the mesh must know of a step: the norm, whether every gradient is finite, the losses, and which
-// parameters have a gradient. One sum of doubles over the whole mesh.
+// What all ranks of the mesh must know of a step: the norm, whether every gradient is finite, the losses, and
+// which parameters have a gradient. One sum of doubles over the whole mesh.
 
 #pragma once
 
@@ -25,8 +25,8 @@ namespace triax {
 
 /// The places of a message of doubles.
 struct AgreementPlaces {
-  static constexpr std::int64_t squares = 0;     ///< sum of squares of the loss-scaled gradient
-  static constexpr std::int64_t infinite = 1;    ///< number of elements that are not finite
+  static constexpr std::int64_t squares = 0;   ///< sum of squares of the loss-scaled gradient
+  static constexpr std::int64_t infinite = 1;  ///< number of elements that are not finite
   static constexpr std::int64_t loss = 2;
   static constexpr std::int64_t added = 3;
   static constexpr std::int64_t flags = added + max_added_losses;  ///< one for each parameter of the model
@@ -85,13 +85,18 @@ class Agreement {
  public:
   Agreement(Device& device, const ModelLayout& layout, std::vector<ChunkType>& chunks, Communicator& mesh,
             Arena<Device>& arena)
-      : device_(device), layout_(layout), chunks_(chunks), mesh_(mesh),
+      : device_(device),
+        layout_(layout),
+        chunks_(chunks),
+        mesh_(mesh),
         message_(arena.template take<double>({message_size(layout)})),
         asked_(arena.template take<std::uint8_t>({static_cast<std::int64_t>(layout.parameters.size()) + 1})) {
     const auto& parameters = layout.parameters;
     for (std::size_t j = 0; j < parameters.size(); ++j) {
       std::size_t i = 0;
-      while (i < j && (parameters[j].declared.tie.empty() || parameters[i].declared.tie != parameters[j].declared.tie)) ++i;
+      while (i < j &&
+             (parameters[j].declared.tie.empty() || parameters[i].declared.tie != parameters[j].declared.tie))
+        ++i;
       if (i < j) ties_.push_back({i, j});
     }
   }
@@ -108,18 +113,20 @@ class Agreement {
 
   void begin_step() const { fill(device_, asked_, std::uint8_t{0}); }
 
-  /// Sums over the mesh and writes norm, finite flag and losses to `state`. `counts_losses` is false on ranks whose
-  /// losses are copies of another's.
+  /// Sums over the mesh and writes norm, finite flag and losses to `state`. `counts_losses` is false on ranks
+  /// whose losses are copies of another's.
   void agree(StepState* state, bool counts_losses) const {
-    device_.launch(detail::ComposeAgreement{message_.data(), asked_.data(),
-                                            static_cast<std::int64_t>(layout_.parameters.size()), state, counts_losses},
-                   Cost{});
+    device_.launch(
+        detail::ComposeAgreement{message_.data(), asked_.data(),
+                                 static_cast<std::int64_t>(layout_.parameters.size()), state, counts_losses},
+        Cost{});
     double* const squares = message_.data() + AgreementPlaces::squares;
     double* const infinite = message_.data() + AgreementPlaces::infinite;
     for (const ChunkType& chunk : chunks_) {
       if (!chunk.shape->trained || !counts_in_norm(chunk)) continue;
       for (const auto& parameter : chunk.bound) {
-        const ElementRange range = intersect({parameter.offset, parameter.binding->shape.size()}, chunk.slice());
+        const ElementRange range =
+            intersect({parameter.offset, parameter.binding->shape.size()}, chunk.slice());
         if (range.size > 0)
           accumulate_squares(device_, chunk.reduced_gradient(range.first), range.size, squares, infinite);
       }
@@ -129,8 +136,8 @@ class Agreement {
     join_ties();
   }
 
-  /// After agreement: throws MismatchError on every rank when a parameter has a gradient on some of its holders only,
-  /// naming the parameters and the ranks without. `control` is the whole mesh.
+  /// After agreement: throws MismatchError on every rank when a parameter has a gradient on some of its
+  /// holders only, naming the parameters and the ranks without. `control` is the whole mesh.
   void check_unused(Communicator& control) const {
     const int stages = static_cast<int>(layout_.stage_bounds.size()) - 1;
     const int ranks_per_stage = control.size() / stages;
@@ -156,8 +163,9 @@ class Agreement {
       }
     }
     if (!missing.empty())
-      throw MismatchError("some parameters have a gradient on a part of their replicas only; there is none for " + missing +
-                          "; use Unused::zero if that is meant");
+      throw MismatchError(
+          "some parameters have a gradient on a part of their replicas only; there is none for " + missing +
+          "; use Unused::zero if that is meant");
   }
 
  private:
@@ -167,8 +175,8 @@ class Agreement {
     std::size_t other;
   };
 
-  /// Holders of a tied parameter are updated alike, whichever of them was asked for a gradient: the first one collects
-  /// the flags of the others and hands the result back.
+  /// Holders of a tied parameter are updated alike, whichever of them was asked for a gradient: the first one
+  /// collects the flags of the others and hands the result back.
   void join_ties() const {
     double* const flags = message_.data() + AgreementPlaces::flags;
     for (int pass = 0; pass < 2; ++pass)

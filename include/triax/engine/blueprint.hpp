@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Triax authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Everything that shapes alone decide about a rank, before memory is taken: shared by the plan and the engine.
+// Everything that shapes alone decide about a rank, before memory is taken: shared by the plan and the
+// engine.
 
 #pragma once
 
@@ -44,14 +45,15 @@ struct Blueprint {
   int slots() const { return table.slots(stage_index()); }
 };
 
-/// Draws the blueprint of the rank at `stage` of the pp axis, for layers that compute in T on `Device`. Throws ConfigError
-/// and ShapeError for what cannot work.
+/// Draws the blueprint of the rank at `stage` of the pp axis, for layers that compute in T on `Device`.
+/// Throws ConfigError and ShapeError for what cannot work.
 template <ComputeType T, class Device, class Net>
 Blueprint draw_blueprint(const Net& net, const StepSettings& settings, const Extents& extents, int stage,
                          const BatchShape& shape) {
   if (shape.sequences < 1 || shape.tokens < 1)
     throw ShapeError("a step needs at least one sequence of one token on every rank, but got " +
-                     std::to_string(shape.sequences) + " sequences of " + std::to_string(shape.tokens) + " tokens");
+                     std::to_string(shape.sequences) + " sequences of " + std::to_string(shape.tokens) +
+                     " tokens");
   const MicroBatchCut cut(shape.sequences, settings.micro_batches);
   Blueprint blueprint;
   blueprint.shape = shape;
@@ -76,9 +78,10 @@ Blueprint draw_blueprint(const Net& net, const StepSettings& settings, const Ext
   const int first = bounds[static_cast<std::size_t>(stage)];
   const int last = bounds[static_cast<std::size_t>(stage) + 1];
   blueprint.bounds = {first, last, last == units, stream_before(first), stream_before(last)};
-  blueprint.stage = extents.pp == 1 ? StageMeasure{whole.activations, whole.takes, {}, whole.executed, whole.product_flops, {}}
-                                    : measure_stage<T, Device>(net, blueprint.layout, blueprint.bounds,
-                                                               blueprint.micro_batch, extents);
+  blueprint.stage =
+      extents.pp == 1
+          ? StageMeasure{whole.activations, whole.takes, {}, whole.executed, whole.product_flops, {}}
+          : measure_stage<T, Device>(net, blueprint.layout, blueprint.bounds, blueprint.micro_batch, extents);
   return blueprint;
 }
 

@@ -38,7 +38,8 @@ constexpr ElementRange intersect(ElementRange a, ElementRange b) {
   return {first, end > first ? end - first : 0};
 }
 
-/// A chunk as this rank holds it. Pointers that a sharding stage or a frozen parameter makes superfluous are null.
+/// A chunk as this rank holds it. Pointers that a sharding stage or a frozen parameter makes superfluous are
+/// null.
 template <ComputeType T, class Communicator>
 struct Chunk {
   struct Bound {
@@ -49,11 +50,11 @@ struct Chunk {
 
   const ChunkShape* shape = nullptr;
   Communicator* group = nullptr;
-  ShardingFlags sharded{};       ///< all false in a group of one rank
-  T* values = nullptr;           ///< all elements; of a parameter-sharded chunk the slice alone
-  float* gradient = nullptr;     ///< all elements, unless gradients are sharded
-  float* owned = nullptr;        ///< the reduced gradient's owned slice, while gradients are sharded
-  float* master = nullptr;       ///< fp32 weights of the updated range; in fp32 they are the values themselves
+  ShardingFlags sharded{};    ///< all false in a group of one rank
+  T* values = nullptr;        ///< all elements; of a parameter-sharded chunk the slice alone
+  float* gradient = nullptr;  ///< all elements, unless gradients are sharded
+  float* owned = nullptr;     ///< the reduced gradient's owned slice, while gradients are sharded
+  float* master = nullptr;    ///< fp32 weights of the updated range; in fp32 they are the values themselves
   std::array<float*, max_optimizer_states> state{};  ///< optimizer state of the updated range
   std::vector<Bound> bound{};
 
@@ -75,7 +76,8 @@ struct Chunk {
     for (const Bound& parameter : bound) parameter.binding->value = base + parameter.offset;
   }
   void bind_gradient(float* base) const {
-    for (const Bound& parameter : bound) parameter.binding->gradient = base ? base + parameter.offset : nullptr;
+    for (const Bound& parameter : bound)
+      parameter.binding->gradient = base ? base + parameter.offset : nullptr;
   }
 };
 

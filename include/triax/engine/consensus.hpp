@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Triax authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Whether all ranks were given the same: what differs here would end in a wait for ever, or in replicas that drift
-// apart.
+// Whether all ranks were given the same: what differs here would end in a wait for ever, or in replicas that
+// drift apart.
 
 #pragma once
 
@@ -28,8 +28,8 @@ enum class Replicas : std::uint8_t {
   check,   ///< a MismatchError that names the parameter
 };
 
-/// The place of the first of `values` that is not the same on all ranks, or -1. Every rank brings equally many.
-/// Collective over `world`.
+/// The place of the first of `values` that is not the same on all ranks, or -1. Every rank brings equally
+/// many. Collective over `world`.
 template <class Communicator>
 int first_difference(Communicator& world, std::vector<std::int64_t> values) {
   std::vector<std::int64_t> least = values;
@@ -40,16 +40,18 @@ int first_difference(Communicator& world, std::vector<std::int64_t> values) {
   return -1;
 }
 
-/// Compares the shape of the batch and the strategy over all ranks of `world`. Throws, on every rank, ShapeError or
-/// MismatchError with the first difference.
+/// Compares the shape of the batch and the strategy over all ranks of `world`. Throws, on every rank,
+/// ShapeError or MismatchError with the first difference.
 template <class Communicator>
-void agree_on_settings(const StepSettings& settings, const BatchShape& shape, int optimizer_states, Communicator& world) {
+void agree_on_settings(const StepSettings& settings, const BatchShape& shape, int optimizer_states,
+                       Communicator& world) {
   if (world.size() == 1) return;
   const std::array sizes{shape.sequences, shape.tokens, shape.input_features, shape.target_features};
   if (first_difference(world, {sizes.begin(), sizes.end()}) >= 0)
-    throw ShapeError("every rank must bring the same number of sequences, tokens and features, but they differ; rank " +
-                     std::to_string(world.rank()) + " brought " + std::to_string(shape.sequences) + " sequences of " +
-                     std::to_string(shape.tokens) + " tokens; pad with sequences of weight 0");
+    throw ShapeError(
+        "every rank must bring the same number of sequences, tokens and features, but they differ; rank " +
+        std::to_string(world.rank()) + " brought " + std::to_string(shape.sequences) + " sequences of " +
+        std::to_string(shape.tokens) + " tokens; pad with sequences of weight 0");
 
   struct Setting {
     const char* name;
@@ -69,19 +71,21 @@ void agree_on_settings(const StepSettings& settings, const BatchShape& shape, in
   std::vector<std::int64_t> values;
   for (const Setting& setting : all) values.push_back(setting.value);
   if (const int index = first_difference(world, values); index >= 0)
-    throw MismatchError(std::string("the ranks were given different strategies or optimizers: they differ in ") +
-                        all[static_cast<std::size_t>(index)].name + "; construct the same model on every rank");
+    throw MismatchError(
+        std::string("the ranks were given different strategies or optimizers: they differ in ") +
+        all[static_cast<std::size_t>(index)].name + "; construct the same model on every rank");
 }
 
-/// The seed with which all ranks of `world` go on: rank 0's. Throws MismatchError on every rank when they differ and
-/// that is to be checked.
+/// The seed with which all ranks of `world` go on: rank 0's. Throws MismatchError on every rank when they
+/// differ and that is to be checked.
 template <class Communicator>
 std::uint64_t agree_on_seed(std::uint64_t seed, Communicator& world, Replicas replicas) {
   if (world.size() == 1) return seed;
   auto common = std::bit_cast<std::int64_t>(seed);
   if (replicas == Replicas::check && first_difference(world, {common}) >= 0)
-    throw MismatchError("the ranks were given different seeds, rank " + std::to_string(world.rank()) + " was given " +
-                        std::to_string(seed) + "; give every rank the same, or use Replicas::follow");
+    throw MismatchError("the ranks were given different seeds, rank " + std::to_string(world.rank()) +
+                        " was given " + std::to_string(seed) +
+                        "; give every rank the same, or use Replicas::follow");
   world.broadcast(std::span(&common, 1), 0).wait();
   return std::bit_cast<std::uint64_t>(common);
 }

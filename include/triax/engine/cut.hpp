@@ -13,14 +13,15 @@
 
 namespace triax {
 
-/// Cuts a row of units into `stages` contiguous parts, none empty, so that the dearest part is as cheap as possible and,
-/// among such cuts, the parts are as equal as possible (least sum of squares). Returns stages + 1 bounds: stage s holds
-/// units [bounds[s], bounds[s + 1]). Throws ConfigError for fewer units than stages.
+/// Cuts a row of units into `stages` contiguous parts, none empty, so that the dearest part is as cheap as
+/// possible and, among such cuts, the parts are as equal as possible (least sum of squares). Returns stages +
+/// 1 bounds: stage s holds units [bounds[s], bounds[s + 1]). Throws ConfigError for fewer units than stages.
 inline std::vector<int> cut_by_cost(const std::vector<double>& costs, int stages) {
   const int units = static_cast<int>(costs.size());
   if (units < stages)
-    throw ConfigError("a pipeline of " + std::to_string(stages) + " stages needs at least as many units, but the model has " +
-                      std::to_string(units) + "; lower pp or add layers");
+    throw ConfigError("a pipeline of " + std::to_string(stages) +
+                      " stages needs at least as many units, but the model has " + std::to_string(units) +
+                      "; lower pp or add layers");
   std::vector<double> before(1, 0.0);
   for (const double cost : costs) before.push_back(before.back() + cost);
   const double all = before.back();

@@ -19,9 +19,9 @@ namespace triax {
 
 /// Gathers the parameters of one unit while another runs, in two buffers.
 ///
-/// A step visits units in a known order. While a unit runs, the next visit's parameters are on their way into the other
-/// buffer; a unit that is still there is not gathered again. Weights change after every update, so nothing is kept from
-/// one step to the next.
+/// A step visits units in a known order. While a unit runs, the next visit's parameters are on their way into
+/// the other buffer; a unit that is still there is not gathered again. Weights change after every update, so
+/// nothing is kept from one step to the next.
 template <class Device, class ChunkType, class Communicator>
 class Gatherer {
  public:
@@ -44,7 +44,8 @@ class Gatherer {
     if (buffers_[0].data && !visits.empty()) launch(buffers_[0], visits[0]);
   }
 
-  /// Before the next visit: its parameters are complete and bound, and the gathering of the visit after it has begun.
+  /// Before the next visit: its parameters are complete and bound, and the gathering of the visit after it
+  /// has begun.
   void acquire() {
     if (!buffers_[0].data) return;
     const std::size_t here = buffers_[0].unit == (*visits_)[at_] ? 0 : 1;
@@ -78,9 +79,9 @@ class Gatherer {
   void launch(Buffer& buffer, int unit) {
     buffer.unit = unit;
     each_chunk(buffer, [&](ChunkType& chunk, T* data) {
-      buffer.requests.push_back(
-          chunk.group->all_gather(std::span<const T>(chunk.values, static_cast<std::size_t>(chunk.shape->slice())),
-                                  std::span<T>(data, static_cast<std::size_t>(chunk.size()))));
+      buffer.requests.push_back(chunk.group->all_gather(
+          std::span<const T>(chunk.values, static_cast<std::size_t>(chunk.shape->slice())),
+          std::span<T>(data, static_cast<std::size_t>(chunk.size()))));
     });
   }
   void bind(const Buffer& buffer) {

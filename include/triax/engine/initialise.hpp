@@ -24,8 +24,8 @@
 
 namespace triax {
 
-/// The initial value of element `index` of the parameter called `name`: a pure function, so it does not depend on the
-/// layout. `index` is global and row-major.
+/// The initial value of element `index` of the parameter called `name`: a pure function, so it does not
+/// depend on the layout. `index` is global and row-major.
 class InitialValues {
  public:
   InitialValues(const Initialiser& initialiser, std::string_view name, std::uint64_t seed)
@@ -33,12 +33,14 @@ class InitialValues {
 
   float operator()(std::int64_t index) const {
     switch (initialiser_.kind) {
-      case Initialiser::Kind::constant: return initialiser_.location;
+      case Initialiser::Kind::constant:
+        return initialiser_.location;
       case Initialiser::Kind::uniform: {
         const auto bits = philox(static_cast<std::uint64_t>(index), 0, key_);
         return initialiser_.location + initialiser_.scale * to_unit(bits[0]);
       }
-      case Initialiser::Kind::normal: break;
+      case Initialiser::Kind::normal:
+        break;
     }
     const auto bits = philox(static_cast<std::uint64_t>(index), 0, key_);
     return initialiser_.location + initialiser_.scale * to_normal(bits[0], bits[1]);
@@ -55,24 +57,25 @@ namespace detail {
 inline std::int64_t digest(const PlacedParameter& parameter) {
   const Parameter& declared = parameter.declared;
   std::string text = parameter.path + to_string(declared.shape) + declared.tie;
-  for (const int property : {int{declared.frozen}, int{declared.decay}, int{declared.experts}, declared.split.dimension,
-                             declared.split.sections, static_cast<int>(declared.kind)})
+  for (const int property :
+       {int{declared.frozen}, int{declared.decay}, int{declared.experts}, declared.split.dimension,
+        declared.split.sections, static_cast<int>(declared.kind)})
     text += ' ' + std::to_string(property);
   return static_cast<std::int64_t>(hash(text) >> 1);
 }
 
 }  // namespace detail
 
-/// Compares what all ranks of `world` declare: the same parameters, cut into the same pipeline stages, with the same
-/// initialisers. Throws MismatchError on every rank, naming the first parameter that differs. With Replicas::follow,
-/// rank 0's initialisers are written to `layout` instead.
+/// Compares what all ranks of `world` declare: the same parameters, cut into the same pipeline stages, with
+/// the same initialisers. Throws MismatchError on every rank, naming the first parameter that differs. With
+/// Replicas::follow, rank 0's initialisers are written to `layout` instead.
 template <class Communicator>
 void agree_on_parameters(ModelLayout& layout, Communicator& world, Replicas replicas) {
   if (world.size() == 1) return;
   const auto count = static_cast<std::int64_t>(layout.parameters.size());
   if (first_difference(world, {count}) >= 0)
-    throw MismatchError("the ranks' models declare different numbers of parameters, this rank's " + std::to_string(count) +
-                        "; construct the same model on every rank");
+    throw MismatchError("the ranks' models declare different numbers of parameters, this rank's " +
+                        std::to_string(count) + "; construct the same model on every rank");
   std::vector<std::int64_t> declared;
   std::vector<float> initialisers;
   for (const PlacedParameter& parameter : layout.parameters) {
@@ -81,23 +84,25 @@ void agree_on_parameters(ModelLayout& layout, Communicator& world, Replicas repl
     initialisers.insert(initialisers.end(), {static_cast<float>(init.kind), init.location, init.scale});
   }
   if (const int index = first_difference(world, declared); index >= 0)
-    throw MismatchError("the ranks' models differ in parameter " + layout.parameters[static_cast<std::size_t>(index)].path +
+    throw MismatchError("the ranks' models differ in parameter " +
+                        layout.parameters[static_cast<std::size_t>(index)].path +
                         ": its name, shape, tie or another property is not the same on every rank");
   if (first_difference(world, {layout.stage_bounds.begin(), layout.stage_bounds.end()}) >= 0)
-    throw MismatchError("the ranks would cut the model into different pipeline stages, because their layers differ in cost;"
-                        " construct the same model on every rank");
+    throw MismatchError(
+        "the ranks would cut the model into different pipeline stages, because their layers differ in cost;"
+        " construct the same model on every rank");
   if (replicas == Replicas::check) {
     std::vector<std::int64_t> bits;
     for (const float value : initialisers) bits.push_back(std::bit_cast<std::int32_t>(value));
     if (const int index = first_difference(world, bits); index >= 0)
-      throw MismatchError("the ranks would start parameter " +
-                          layout.parameters[static_cast<std::size_t>(index) / 3].path +
-                          " from different values; construct the same model on every rank, or use Replicas::follow");
+      throw MismatchError(
+          "the ranks would start parameter " + layout.parameters[static_cast<std::size_t>(index) / 3].path +
+          " from different values; construct the same model on every rank, or use Replicas::follow");
   }
   world.broadcast(std::span(initialisers), 0).wait();
   for (std::size_t i = 0; i < layout.parameters.size(); ++i)
-    layout.parameters[i].declared.init = {static_cast<Initialiser::Kind>(initialisers[3 * i]), initialisers[3 * i + 1],
-                                          initialisers[3 * i + 2]};
+    layout.parameters[i].declared.init = {static_cast<Initialiser::Kind>(initialisers[3 * i]),
+                                          initialisers[3 * i + 1], initialisers[3 * i + 2]};
 }
 
 }  // namespace triax

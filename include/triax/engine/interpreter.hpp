@@ -40,9 +40,9 @@ inline constexpr std::size_t messages_under_way = 2;
 
 /// Runs one step's table for this rank's stage.
 ///
-/// Receives are posted as soon as their buffers are free, ahead of the computation that precedes them. Activations are
-/// sent from the slot, which stays untouched until their gradient has come back; gradients are copied into one of two
-/// send buffers.
+/// Receives are posted as soon as their buffers are free, ahead of the computation that precedes them.
+/// Activations are sent from the slot, which stays untouched until their gradient has come back; gradients
+/// are copied into one of two send buffers.
 template <class Net, ComputeType T, class Device, class Communicator>
 class Interpreter {
  public:
@@ -58,9 +58,10 @@ class Interpreter {
       if (stream_in.rank() > 0) message.buffer = arena.template take<T>(stream_in).data();
   }
 
-  /// Carries out this rank's actions of `table` on the micro-batches of `batch`. `events` is told about the units and,
-  /// by `set_last(bool)`, whether an action completes the step's gradients. The stream that leaves the model goes into
-  /// the loss, or, where `output` is not null, is copied there instead: it has room for all sequences of the batch.
+  /// Carries out this rank's actions of `table` on the micro-batches of `batch`. `events` is told about the
+  /// units and, by `set_last(bool)`, whether an action completes the step's gradients. The stream that leaves
+  /// the model goes into the loss, or, where `output` is not null, is copied there instead: it has room for
+  /// all sequences of the batch.
   template <class Events>
   void run(const ScheduleTable& table, const Batch<Device>& batch, const MicroBatchCut& cut, Events& events,
            T* output = nullptr) {
@@ -69,13 +70,26 @@ class Interpreter {
       const Action& action = actions_[at_];
       post_receives();
       switch (action.what) {
-        case Do::receive_activation: wait(activations_in_, action.micro_batch); break;
-        case Do::receive_gradient: wait(gradients_in_, action.micro_batch); break;
-        case Do::forward: forward(action, events, output); break;
-        case Do::send_activation: send_activation(table, action); break;
-        case Do::backward: backward(action, events); break;
-        case Do::send_gradient: send_gradient(table, action); break;
-        case Do::backward_weight: break;
+        case Do::receive_activation:
+          wait(activations_in_, action.micro_batch);
+          break;
+        case Do::receive_gradient:
+          wait(gradients_in_, action.micro_batch);
+          break;
+        case Do::forward:
+          forward(action, events, output);
+          break;
+        case Do::send_activation:
+          send_activation(table, action);
+          break;
+        case Do::backward:
+          backward(action, events);
+          break;
+        case Do::send_gradient:
+          send_gradient(table, action);
+          break;
+        case Do::backward_weight:
+          break;
       }
     }
     finish();
@@ -119,13 +133,15 @@ class Interpreter {
     int& occupant = occupant_[slot(action)];
     if (occupant == action.micro_batch) return;
     for (Message& message : activations_out_)
-      if (message.micro_batch != none && message.slot == static_cast<int>(slot(action))) wait(activations_out_, message.micro_batch);
+      if (message.micro_batch != none && message.slot == static_cast<int>(slot(action)))
+        wait(activations_out_, message.micro_batch);
     occupant = action.micro_batch;
-    pass_.open(static_cast<int>(slot(action)), batch_->slice(cut_->first(action.micro_batch), cut_->size(action.micro_batch)));
+    pass_.open(static_cast<int>(slot(action)),
+               batch_->slice(cut_->first(action.micro_batch), cut_->size(action.micro_batch)));
   }
 
-  /// Posts the receives whose turn it is and whose slot is ready: for an activation a free one, for a gradient the one
-  /// of its micro-batch.
+  /// Posts the receives whose turn it is and whose slot is ready: for an activation a free one, for a
+  /// gradient the one of its micro-batch.
   void post_receives() {
     for (; posted_ < actions_.size(); ++posted_) {
       const Action& action = actions_[posted_];

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Triax authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Where every parameter of a model stands: its unit, its chunk and its place in the chunk. Shapes only; the same on every
-// rank.
+// Where every parameter of a model stands: its unit, its chunk and its place in the chunk. Shapes only; the
+// same on every rank.
 
 #pragma once
 
@@ -25,9 +25,9 @@ struct PlacedParameter {
   Parameter declared;
   std::string path;
   int unit = 0;
-  Shape local{};             ///< this rank's part
-  int chunk = 0;             ///< index into ModelLayout::chunks
-  std::int64_t offset = 0;   ///< first element in the chunk
+  Shape local{};            ///< this rank's part
+  int chunk = 0;            ///< index into ModelLayout::chunks
+  std::int64_t offset = 0;  ///< first element in the chunk
 
   bool trained() const { return !declared.frozen && declared.kind == ParameterKind::trained; }
   /// What keys the parameter's initial values: copies of one tied parameter start equal.
@@ -36,13 +36,13 @@ struct PlacedParameter {
 
 /// A padded contiguous range of parameters that one collective moves.
 struct ChunkShape {
-  int first_unit = 0;        ///< the units whose parameters it holds, a contiguous range of one stage
+  int first_unit = 0;  ///< the units whose parameters it holds, a contiguous range of one stage
   int last_unit = 0;
-  Axes group{};              ///< the axes over which it is copied and its gradient is partial
-  int ranks = 1;             ///< of that group
+  Axes group{};   ///< the axes over which it is copied and its gradient is partial
+  int ranks = 1;  ///< of that group
   bool trained = true;
-  std::string tie{};         ///< a tied parameter is a chunk of its own
-  std::int64_t size = 0;     ///< elements, a multiple of ranks
+  std::string tie{};              ///< a tied parameter is a chunk of its own
+  std::int64_t size = 0;          ///< elements, a multiple of ranks
   std::vector<int> parameters{};  ///< indices into ModelLayout::parameters
 
   /// The elements that each rank of the group owns.
@@ -73,8 +73,8 @@ struct Bucketing {
 /// Every parameter and every slice starts on a boundary of this many elements: 64 bytes in 16-bit types.
 inline constexpr std::int64_t chunk_alignment = 32;
 
-/// This rank's part of a parameter's shape under tensor parallelism of `tp` ranks. Throws ConfigError when it does not
-/// divide.
+/// This rank's part of a parameter's shape under tensor parallelism of `tp` ranks. Throws ConfigError when it
+/// does not divide.
 inline Shape local_shape(const PlacedParameter& parameter, int tp) {
   const Split split = parameter.declared.split;
   if (split.dimension < 0 || tp == 1) return parameter.declared.shape;
@@ -87,8 +87,8 @@ inline Shape local_shape(const PlacedParameter& parameter, int tp) {
 
 namespace detail {
 
-/// The axes over which a parameter is copied while its gradient is partial; axes of extent 1 are left out, unless none
-/// would remain.
+/// The axes over which a parameter is copied while its gradient is partial; axes of extent 1 are left out,
+/// unless none would remain.
 inline Axes replica_group(const Parameter& parameter, const Extents& extents) {
   Axes group;
   for (const Axis axis : {Axis::dp, Axis::cp, Axis::ep})
@@ -103,8 +103,8 @@ inline int group_size(Axes group, const Extents& extents) {
   return size;
 }
 
-/// The bucket of every unit. Buckets are filled in the order in which gradients become ready, from a stage's last unit
-/// to its first, and never cross a stage.
+/// The bucket of every unit. Buckets are filled in the order in which gradients become ready, from a stage's
+/// last unit to its first, and never cross a stage.
 inline std::vector<int> bucket_of_units(const ModelLayout& layout, const Bucketing& bucketing) {
   const int units = static_cast<int>(layout.first_parameter.size()) - 1;
   std::vector<int> buckets(static_cast<std::size_t>(units));
@@ -136,18 +136,21 @@ inline void check_ties(const std::vector<PlacedParameter>& parameters) {
       const Parameter& a = parameters[j].declared;
       const Parameter& b = parameters[i].declared;
       if (a.tie.empty() || a.tie != b.tie) continue;
-      const bool equal = a.shape == b.shape && a.split == b.split && a.init == b.init && a.frozen == b.frozen &&
-                         a.decay == b.decay && a.experts == b.experts && a.kind == b.kind;
+      const bool equal = a.shape == b.shape && a.split == b.split && a.init == b.init &&
+                         a.frozen == b.frozen && a.decay == b.decay && a.experts == b.experts &&
+                         a.kind == b.kind;
       if (!equal)
-        throw ConfigError("parameters " + parameters[j].path + " and " + parameters[i].path + " are tied as '" + a.tie +
-                          "', but differ in shape, split, initialiser or in how they are trained; declare them alike");
+        throw ConfigError(
+            "parameters " + parameters[j].path + " and " + parameters[i].path + " are tied as '" + a.tie +
+            "', but differ in shape, split, initialiser or in how they are trained; declare them alike");
     }
   }
 }
 
 }  // namespace detail
 
-/// The parameters of all units, in model order, with the shapes that a rank of `extents` holds. Chunks are not yet set.
+/// The parameters of all units, in model order, with the shapes that a rank of `extents` holds. Chunks are
+/// not yet set.
 template <class Net>
 ModelLayout declare_parameters(const Net& net, const Extents& extents) {
   ModelLayout layout;
@@ -157,7 +160,8 @@ ModelLayout declare_parameters(const Net& net, const Extents& extents) {
     visit_entry(net, places[unit].entry, [&](const auto& layer, auto) {
       for (Parameter& parameter : layer.parameters()) {
         PlacedParameter placed;
-        placed.path = std::to_string(places[unit].entry) + "." + std::to_string(places[unit].copy) + "." + parameter.name;
+        placed.path = std::to_string(places[unit].entry) + "." + std::to_string(places[unit].copy) + "." +
+                      parameter.name;
         placed.declared = std::move(parameter);
         placed.unit = static_cast<int>(unit);
         placed.local = local_shape(placed, extents.tp);
@@ -184,12 +188,16 @@ inline void form_chunks(ModelLayout& layout, std::vector<int> stage_bounds, cons
     for (; chunk < layout.chunks.size(); ++chunk) {
       const ChunkShape& other = layout.chunks[chunk];
       const bool untied = other.tie.empty() && parameter.declared.tie.empty();
-      if (bucket_of_chunk[chunk] == bucket && other.group == group && other.trained == parameter.trained() && untied)
+      if (bucket_of_chunk[chunk] == bucket && other.group == group && other.trained == parameter.trained() &&
+          untied)
         break;
     }
     if (chunk == layout.chunks.size()) {
-      layout.chunks.push_back({.first_unit = parameter.unit, .group = group, .ranks = detail::group_size(group, extents),
-                               .trained = parameter.trained(), .tie = parameter.declared.tie});
+      layout.chunks.push_back({.first_unit = parameter.unit,
+                               .group = group,
+                               .ranks = detail::group_size(group, extents),
+                               .trained = parameter.trained(),
+                               .tie = parameter.declared.tie});
       bucket_of_chunk.push_back(bucket);
     }
     ChunkShape& shape = layout.chunks[chunk];
@@ -201,8 +209,8 @@ inline void form_chunks(ModelLayout& layout, std::vector<int> stage_bounds, cons
                                                      static_cast<std::size_t>(chunk_alignment)));
   }
   for (ChunkShape& shape : layout.chunks)
-    shape.size = static_cast<std::int64_t>(
-        round_up(static_cast<std::size_t>(shape.size), static_cast<std::size_t>(chunk_alignment * shape.ranks)));
+    shape.size = static_cast<std::int64_t>(round_up(static_cast<std::size_t>(shape.size),
+                                                    static_cast<std::size_t>(chunk_alignment * shape.ranks)));
 }
 
 }  // namespace triax

@@ -20,13 +20,15 @@
 #include <triax/engine/interpreter.hpp>
 #include <triax/engine/reducer.hpp>
 #include <triax/engine/storage.hpp>
+#include <triax/engine/table_runs.hpp>
 #include <triax/engine/ties.hpp>
 #include <triax/engine/token_count.hpp>
 #include <triax/engine/updater.hpp>
 
 namespace triax {
 
-/// Everything that lives as long as a model is reserved for a shape. Members are in the order in which memory is taken.
+/// Everything that lives as long as a model is reserved for a shape. Members are in the order in which memory
+/// is taken.
 template <class Net, ComputeType T, class Device, class MeshType, class SumOrder>
 struct Machine {
   using Communicator = typename MeshType::communicator;
@@ -34,9 +36,12 @@ struct Machine {
   using Pass = StagePass<Net, T, Device, Communicator>;
 
   /// Allocates exactly `planned`, and connects the parts. Collective over the mesh.
-  Machine(const Net& net, Device& device, MeshType& mesh, Blueprint drawn, ShardingFlags flags, int optimizer_states,
-          const RankBytes& planned, LossSink<Device>& losses, std::uint64_t seed)
+  Machine(const Net& net, Device& device, MeshType& mesh, Blueprint drawn, const StepSettings& settings,
+          int optimizer_states, const RankBytes& planned, LossSink<Device>& losses, std::uint64_t seed)
       : blueprint(std::move(drawn)),
+        training_runs(settings.schedule, mesh.extents().pp, mesh.coordinate(Axis::pp), blueprint.bounds),
+        evaluation_runs(forward_only(settings.schedule), mesh.extents().pp, mesh.coordinate(Axis::pp),
+                        blueprint.bounds),
         arenas(prepare(device, blueprint), blueprint.stage.activations, blueprint.slots()),
         storage(device, planned),
         bindings(empty_bindings(blueprint)),
@@ -44,21 +49,30 @@ struct Machine {
         evaluation_state(make_state(storage.buffers())),
         count(device, mesh.world(), counts_data(mesh), storage.buffers()),
         evaluation(storage.buffers().template take<double>({1 + max_added_losses})),
-        chunks(place(mesh, flags, optimizer_states)),
+        chunks(place(mesh, settings.sharding, optimizer_states)),
         agreement(device, blueprint.layout, chunks, mesh.world(), storage.buffers()),
         updater(device, blueprint.layout, chunks, storage.buffers()),
         reducer(device, chunks, storage.buffers(), reduction_buffers(), largest_reduction()),
         gatherer(chunks, storage.buffers(), largest_gather()),
         pass(net, blueprint.bounds, arenas, bindings,
-             {.device = device, .tp = mesh.group(Axis::tp), .cp = mesh.group(Axis::cp), .ep = mesh.group(Axis::ep),
-              .scratch = arenas.scratch, .state = state, .losses = &losses, .seed = seed}),
+             {.device = device,
+              .tp = mesh.group(Axis::tp),
+              .cp = mesh.group(Axis::cp),
+              .ep = mesh.group(Axis::ep),
+              .scratch = arenas.scratch,
+              .state = state,
+              .losses = &losses,
+              .seed = seed}),
         interpreter(pass, device, mesh.group(Axis::pp), storage.buffers()),
-        ties(device, blueprint.layout, chunks, mesh.group(Axis::pp), mesh.coordinate(Axis::pp), storage.buffers()) {
+        ties(device, blueprint.layout, chunks, mesh.group(Axis::pp), mesh.coordinate(Axis::pp),
+             storage.buffers()) {
     for (const ChunkType& chunk : chunks)
       for (const auto& bound : chunk.bound) bound.binding->asked = agreement.asked(bound.parameter);
   }
 
   Blueprint blueprint;
+  TableRuns training_runs;
+  TableRuns evaluation_runs;
   ActivationArenas<Device> arenas;
   Storage<T, Device, Communicator> storage;
   std::vector<std::vector<Binding<T>>> bindings;
@@ -108,7 +122,9 @@ struct Machine {
     for (int unit = blueprint.bounds.first_unit; unit < blueprint.bounds.last_unit; ++unit) {
       int filled = 0;
       for (const ChunkType& chunk : chunks)
-        filled += chunk.sharded.gradients && chunk.shape->first_unit <= unit && unit <= chunk.shape->last_unit ? 1 : 0;
+        filled += chunk.sharded.gradients && chunk.shape->first_unit <= unit && unit <= chunk.shape->last_unit
+                      ? 1
+                      : 0;
       most = filled > most ? filled : most;
     }
     return most == 1 ? 2 : most;
@@ -118,7 +134,8 @@ struct Machine {
     for (const ChunkType& first : chunks) {
       std::int64_t elements = 0;
       for (const ChunkType& chunk : chunks)
-        if (chunk.sharded.parameters && chunk.shape->first_unit == first.shape->first_unit) elements += chunk.size();
+        if (chunk.sharded.parameters && chunk.shape->first_unit == first.shape->first_unit)
+          elements += chunk.size();
       largest = elements > largest ? elements : largest;
     }
     return largest;

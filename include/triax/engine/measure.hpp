@@ -21,15 +21,15 @@
 
 namespace triax {
 
-/// One unit of a model: the cost of its forward and backward for the measured batch, and the shape of the stream that
-/// leaves it.
+/// One unit of a model: the cost of its forward and backward for the measured batch, and the shape of the
+/// stream that leaves it.
 struct UnitMeasure {
   Cost forward{};
   Cost backward{};
   Shape stream{};
 
-  /// A time in units of floating-point operations, for cutting pipelines: a byte costs what ten operations do, which is
-  /// about the balance of a processor core and of an accelerator alike.
+  /// A time in units of floating-point operations, for cutting pipelines: a byte costs what ten operations
+  /// do, which is about the balance of a processor core and of an accelerator alike.
   double time() const { return forward.flops + backward.flops + 10 * (forward.bytes + backward.bytes); }
 };
 
@@ -54,7 +54,9 @@ struct MeterEvents {
   Cost before{};
 
   UnitMeasure& of(int unit) { return units[static_cast<std::size_t>(unit - first_unit)]; }
-  Cost since() const { return {meter.executed().flops - before.flops, meter.executed().bytes - before.bytes}; }
+  Cost since() const {
+    return {meter.executed().flops - before.flops, meter.executed().bytes - before.bytes};
+  }
 
   void before_forward(int) { before = meter.executed(); }
   void after_forward(int unit, const Shape& stream) {
@@ -82,11 +84,11 @@ struct NameSink final : LossSink<Device> {
 
 }  // namespace detail
 
-/// Runs forward and backward of the stage `bounds` for a micro-batch of `shape`, in compute type T, on a Meter that
-/// stands for `Device`. Throws what the layers throw for shapes that do not fit.
+/// Runs forward and backward of the stage `bounds` for a micro-batch of `shape`, in compute type T, on a
+/// Meter that stands for `Device`. Throws what the layers throw for shapes that do not fit.
 template <ComputeType T, class Device, class Net>
-StageMeasure measure_stage(const Net& net, const ModelLayout& layout, const StageBounds& bounds, const BatchShape& shape,
-                           const Extents& extents) {
+StageMeasure measure_stage(const Net& net, const ModelLayout& layout, const StageBounds& bounds,
+                           const BatchShape& shape, const Extents& extents) {
   using MeterDevice = Meter<Device>;
   MeterDevice meter;
   auto* const address = reinterpret_cast<float*>(meter.allocate(0));
@@ -112,7 +114,8 @@ StageMeasure measure_stage(const Net& net, const ModelLayout& layout, const Stag
          i < layout.first_parameter[static_cast<std::size_t>(unit) + 1]; ++i) {
       const PlacedParameter& parameter = layout.parameters[static_cast<std::size_t>(i)];
       auto* const gradient = reinterpret_cast<accumulator_t<T>*>(address);
-      list.push_back({reinterpret_cast<T*>(address), parameter.trained() ? gradient : nullptr, parameter.local, &asked});
+      list.push_back(
+          {reinterpret_cast<T*>(address), parameter.trained() ? gradient : nullptr, parameter.local, &asked});
     }
   }
 
@@ -125,9 +128,14 @@ StageMeasure measure_stage(const Net& net, const ModelLayout& layout, const Stag
   StageMeasure result;
   result.units.resize(static_cast<std::size_t>(bounds.last_unit - bounds.first_unit));
   detail::NameSink<MeterDevice> sink(result.added_losses);
-  StagePass<Net, T, MeterDevice, MeterCommunicator> pass(
-      net, bounds, arenas, bindings,
-      {.device = meter, .tp = tp, .cp = cp, .ep = ep, .scratch = arenas.scratch, .state = &state, .losses = &sink});
+  StagePass<Net, T, MeterDevice, MeterCommunicator> pass(net, bounds, arenas, bindings,
+                                                         {.device = meter,
+                                                          .tp = tp,
+                                                          .cp = cp,
+                                                          .ep = ep,
+                                                          .scratch = arenas.scratch,
+                                                          .state = &state,
+                                                          .losses = &sink});
 
   detail::MeterEvents<MeterDevice> events{meter, result.units, bounds.first_unit};
   typename Ctx<T, MeterDevice, MeterCommunicator>::loss loss;

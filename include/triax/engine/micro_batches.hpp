@@ -9,8 +9,8 @@
 
 namespace triax {
 
-/// Cuts `sequences` into `count` contiguous micro-batches whose sizes differ by at most one, the larger ones first.
-/// A batch of fewer sequences than micro-batches is cut into single sequences: none is empty.
+/// Cuts `sequences` into `count` contiguous micro-batches whose sizes differ by at most one, the larger ones
+/// first. A batch of fewer sequences than micro-batches is cut into single sequences: none is empty.
 class MicroBatchCut {
  public:
   MicroBatchCut(std::int64_t sequences, std::int64_t count)

@@ -21,8 +21,8 @@
 
 namespace triax {
 
-/// Access to a Machine's parameters from the host. Reading is collective over the mesh: every rank gets the whole,
-/// unpadded parameter, whatever the layout.
+/// Access to a Machine's parameters from the host. Reading is collective over the mesh: every rank gets the
+/// whole, unpadded parameter, whatever the layout.
 template <class MachineType, class MeshType>
 class ParameterAccess {
  public:
@@ -43,12 +43,13 @@ class ParameterAccess {
       return static_cast<float>(chunk.values[element - (chunk.sharded.parameters ? chunk.slice().first : 0)]);
     });
   }
-  /// Every rank takes rank 0's values. Throws ShapeError when `values` has another number of elements than the parameter.
+  /// Every rank takes rank 0's values. Throws ShapeError when `values` has another number of elements than
+  /// the parameter.
   void set(std::string_view path, std::span<const float> given) {
     const PlacedParameter& wanted = find(path);
     if (static_cast<std::int64_t>(given.size()) != wanted.local.size())
-      throw ShapeError("parameter " + wanted.path + " has " + std::to_string(wanted.local.size()) + " elements, but " +
-                       std::to_string(given.size()) + " were given");
+      throw ShapeError("parameter " + wanted.path + " has " + std::to_string(wanted.local.size()) +
+                       " elements, but " + std::to_string(given.size()) + " were given");
     std::vector<float> values(given.begin(), given.end());
     mesh_.control().broadcast(std::span(values), 0).wait();
     each_local([&](ChunkType& chunk, const Bound& bound, const PlacedParameter& parameter) {
@@ -59,7 +60,8 @@ class ParameterAccess {
   }
   /// The gradient without the loss scale. Throws Error for a parameter that is not trained.
   std::vector<float> gradient(std::string_view path) {
-    if (!find(path).trained()) throw Error("parameter " + std::string(path) + " is not trained: it has no gradient");
+    if (!find(path).trained())
+      throw Error("parameter " + std::string(path) + " is not trained: it has no gradient");
     const float scale = machine_.state->gradient_scale;
     return gather(path, [scale](const ChunkType& chunk, std::int64_t element) {
       return *chunk.reduced_gradient(element) / scale;
@@ -88,7 +90,8 @@ class ParameterAccess {
   const PlacedParameter& find(std::string_view path) {
     for (const PlacedParameter& parameter : layout().parameters)
       if (parameter.path == path) return parameter;
-    throw Error("the model has no parameter called '" + std::string(path) + "'; parameter_paths() lists them");
+    throw Error("the model has no parameter called '" + std::string(path) +
+                "'; parameter_paths() lists them");
   }
   template <class F>
   void each_local(F f) {

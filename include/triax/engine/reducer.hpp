@@ -19,18 +19,20 @@ namespace triax {
 
 /// Launches the reduction of a chunk as soon as its gradients are complete.
 ///
-/// Where gradients are sharded, layers accumulate a micro-batch into one of a few buffers, which is reduce-scattered and
-/// added to the owned slice: the memory of a gradient is that of its slice. Otherwise they accumulate all micro-batches
-/// into the full gradient, which is reduced once, in place: all-reduced where the state is whole, reduce-scattered where
-/// it is sharded. `Order` is the order of additions over ranks.
+/// Where gradients are sharded, layers accumulate a micro-batch into one of a few buffers, which is
+/// reduce-scattered and added to the owned slice: the memory of a gradient is that of its slice. Otherwise
+/// they accumulate all micro-batches into the full gradient, which is reduced once, in place: all-reduced
+/// where the state is whole, reduce-scattered where it is sharded. `Order` is the order of additions over
+/// ranks.
 template <class Order, class Device, class ChunkType, class Communicator>
 class Reducer {
  public:
   using Request = request_t<Communicator>;
 
-  /// Each of the `buffers` holds `buffer_size` elements, the largest gradient-sharded chunk. There are at least as many
-  /// as such chunks are filled at the same time; none when no chunk is gradient-sharded.
-  Reducer(Device& device, std::vector<ChunkType>& chunks, Arena<Device>& arena, int buffers, std::int64_t buffer_size)
+  /// Each of the `buffers` holds `buffer_size` elements, the largest gradient-sharded chunk. There are at
+  /// least as many as such chunks are filled at the same time; none when no chunk is gradient-sharded.
+  Reducer(Device& device, std::vector<ChunkType>& chunks, Arena<Device>& arena, int buffers,
+          std::int64_t buffer_size)
       : device_(device), chunks_(chunks), buffers_(static_cast<std::size_t>(buffers)) {
     for (Buffer& buffer : buffers_) buffer.data = arena.template take<float>({buffer_size}).data();
     pending_.reserve(chunks.size());
@@ -41,7 +43,8 @@ class Reducer {
     for (ChunkType& chunk : chunks_) {
       if (!chunk.shape->trained) continue;
       const std::int64_t size = chunk.sharded.gradients ? chunk.shape->slice() : chunk.size();
-      fill(device_, Tensor<float, Device>(chunk.sharded.gradients ? chunk.owned : chunk.gradient, {size}), 0.0F);
+      fill(device_, Tensor<float, Device>(chunk.sharded.gradients ? chunk.owned : chunk.gradient, {size}),
+           0.0F);
     }
   }
 
@@ -56,8 +59,8 @@ class Reducer {
     }
   }
 
-  /// After the backward of `unit`: launches the chunks that it was the last to write. `last` says that no micro-batch
-  /// follows.
+  /// After the backward of `unit`: launches the chunks that it was the last to write. `last` says that no
+  /// micro-batch follows.
   void end_unit(int unit, bool last) {
     for (ChunkType& chunk : chunks_) {
       if (!chunk.shape->trained || chunk.shape->first_unit != unit) continue;
@@ -78,8 +81,8 @@ class Reducer {
  private:
   struct Buffer {
     float* data = nullptr;
-    ChunkType* chunk = nullptr;   ///< whose gradient it holds; null when it is free
-    std::uint64_t launch = 0;     ///< the number of its reduction; 0 while it is being filled
+    ChunkType* chunk = nullptr;  ///< whose gradient it holds; null when it is free
+    std::uint64_t launch = 0;    ///< the number of its reduction; 0 while it is being filled
     Request request{};
   };
 
@@ -89,11 +92,13 @@ class Reducer {
     const ElementRange slice = chunk.slice();
     return chunk.group->reduce_scatter(
         std::span<const float>(all),
-        all.subspan(static_cast<std::size_t>(slice.first), static_cast<std::size_t>(slice.size)), Sum{}, Order{});
+        all.subspan(static_cast<std::size_t>(slice.first), static_cast<std::size_t>(slice.size)), Sum{},
+        Order{});
   }
   void launch_sharded(ChunkType& chunk) {
     for (Buffer& buffer : buffers_) {
-      if (buffer.chunk != &chunk || buffer.launch != 0) continue;  // or it still holds an earlier micro-batch's
+      if (buffer.chunk != &chunk || buffer.launch != 0)
+        continue;  // or it still holds an earlier micro-batch's
       buffer.request = reduce(chunk, buffer.data);
       buffer.launch = ++launches_;
     }
@@ -108,7 +113,8 @@ class Reducer {
   Buffer* earliest_launched() {
     Buffer* earliest = nullptr;
     for (Buffer& buffer : buffers_)
-      if (buffer.chunk && buffer.launch != 0 && (!earliest || buffer.launch < earliest->launch)) earliest = &buffer;
+      if (buffer.chunk && buffer.launch != 0 && (!earliest || buffer.launch < earliest->launch))
+        earliest = &buffer;
     return earliest;
   }
   /// Buffers are settled in the order of launching: additions to one slice keep the order of micro-batches.

@@ -9,8 +9,8 @@ namespace triax {
 
 /// Which parts of a chunk each rank of its group holds only its own slice of.
 ///
-/// Rajbhandari et al., "ZeRO: memory optimizations toward training trillion parameter models", SC 2020, section 5:
-/// stage 1 partitions `state`, stage 2 also `gradients`, stage 3 also `parameters`.
+/// Rajbhandari et al., "ZeRO: memory optimizations toward training trillion parameter models", SC 2020,
+/// section 5: stage 1 partitions `state`, stage 2 also `gradients`, stage 3 also `parameters`.
 struct ShardingFlags {
   bool state = false;       ///< master weights and optimizer state
   bool gradients = false;   ///< every micro-batch's gradient is reduce-scattered into the owned accumulator

@@ -78,8 +78,8 @@ struct ActivationArenas {
   }
 };
 
-/// The units of a stage, and the shapes of the streams that enter and leave it for the largest micro-batch. A shape of
-/// rank 0 stands for "none": the model begins or ends here.
+/// The units of a stage, and the shapes of the streams that enter and leave it for the largest micro-batch. A
+/// shape of rank 0 stands for "none": the model begins or ends here.
 struct StageBounds {
   int first_unit = 0;
   int last_unit = 0;  ///< one past the stage's last
@@ -96,8 +96,8 @@ struct NoUnitEvents {
   void after_backward(int) {}
 };
 
-/// Runs the units of a stage for one micro-batch at a time; each slot remembers its micro-batch between forward and
-/// backward.
+/// Runs the units of a stage for one micro-batch at a time; each slot remembers its micro-batch between
+/// forward and backward.
 template <class Net, ComputeType T, class Device, class Communicator>
 class StagePass {
  public:
@@ -105,11 +105,14 @@ class StagePass {
   using tensor = typename Context::tensor;
   using FrameType = Frame<Device, Communicator>;
 
-  /// `bindings[u]` are the parameters of the stage's u-th unit. `arenas` and `frame` outlive this object; of the frame,
-  /// slot, flow and batch are set here.
+  /// `bindings[u]` are the parameters of the stage's u-th unit. `arenas` and `frame` outlive this object; of
+  /// the frame, slot, flow and batch are set here.
   StagePass(const Net& net, const StageBounds& bounds, ActivationArenas<Device>& arenas,
             const std::vector<std::vector<Binding<T>>>& bindings, const FrameType& frame)
-      : bounds_(bounds), arenas_(arenas), bindings_(bindings), frame_(frame),
+      : bounds_(bounds),
+        arenas_(arenas),
+        bindings_(bindings),
+        frame_(frame),
         runner_(net, bounds.first_unit, bounds.last_unit, static_cast<int>(arenas.slots.size())),
         slots_(arenas.slots.size()) {}
 
@@ -125,8 +128,8 @@ class StagePass {
   tensor incoming(int slot) const { return slots_[index(slot)].incoming; }
   tensor incoming_gradient(int slot) const { return slots_[index(slot)].incoming_gradient; }
 
-  /// The stage's forward; returns the stream that leaves its last unit. Where the model ends, the loss follows unless
-  /// `loss` is null: it becomes the view of this micro-batch's sum.
+  /// The stage's forward; returns the stream that leaves its last unit. Where the model ends, the loss
+  /// follows unless `loss` is null: it becomes the view of this micro-batch's sum.
   template <class Events>
   tensor forward(int slot, Events& events, typename Context::loss* loss) {
     prepare(slot);
@@ -148,7 +151,8 @@ class StagePass {
     return x;
   }
 
-  /// The stage's backward; returns the gradient of the stream that entered it (null where the model begins here).
+  /// The stage's backward; returns the gradient of the stream that entered it (null where the model begins
+  /// here).
   template <class Events>
   tensor backward(int slot, Events& events) {
     prepare(slot);
@@ -200,7 +204,8 @@ class StagePass {
     frame_.flow->rewind();
   }
   Context context(int unit, Phase phase) {
-    return Context(frame_, bindings_[index(unit - bounds_.first_unit)].data(), phase, unit_site(runner_.place(unit)));
+    return Context(frame_, bindings_[index(unit - bounds_.first_unit)].data(), phase,
+                   unit_site(runner_.place(unit)));
   }
 
   StageBounds bounds_;

@@ -59,7 +59,8 @@ class Storage {
       for (const int index : shape.parameters) {
         const PlacedParameter& parameter = layout.parameters[static_cast<std::size_t>(index)];
         const int place = index - layout.first_parameter[static_cast<std::size_t>(parameter.unit)];
-        Binding<T>& binding = bindings[static_cast<std::size_t>(parameter.unit - first)][static_cast<std::size_t>(place)];
+        Binding<T>& binding =
+            bindings[static_cast<std::size_t>(parameter.unit - first)][static_cast<std::size_t>(place)];
         binding.shape = parameter.local;
         chunk.bound.push_back({&binding, index, parameter.offset});
       }
@@ -68,8 +69,8 @@ class Storage {
     }
   }
 
-  /// What a stage's flags mean for one chunk: a group of one rank shares nothing out, and what is not trained has no
-  /// gradient or state.
+  /// What a stage's flags mean for one chunk: a group of one rank shares nothing out, and what is not trained
+  /// has no gradient or state.
   static ShardingFlags effective(ShardingFlags flags, const ChunkShape& shape) {
     if (shape.ranks == 1) return {};
     return {flags.state && shape.trained, flags.gradients && shape.trained, flags.parameters};

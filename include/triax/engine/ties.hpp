@@ -17,18 +17,18 @@
 
 namespace triax {
 
-/// Parameters that share a tie are one parameter with several holders, each with an accumulator of its own, even on one
-/// rank. Once each is reduced over its replica group, the owned parts are added in model order, over pipeline stages
-/// where the holders live on different ones. Every holder ends with the same bits.
+/// Parameters that share a tie are one parameter with several holders, each with an accumulator of its own,
+/// even on one rank. Once each is reduced over its replica group, the owned parts are added in model order,
+/// over pipeline stages where the holders live on different ones. Every holder ends with the same bits.
 template <class Device, class ChunkType, class Communicator>
 class Ties {
  public:
   using Request = request_t<Communicator>;
 
-  /// Finds the ties that this rank takes part in; `pipeline` is the communicator over pp, on which `stage` is this
-  /// rank's place.
-  Ties(Device& device, const ModelLayout& layout, std::vector<ChunkType>& chunks, Communicator& pipeline, int stage,
-       Arena<Device>& arena)
+  /// Finds the ties that this rank takes part in; `pipeline` is the communicator over pp, on which `stage` is
+  /// this rank's place.
+  Ties(Device& device, const ModelLayout& layout, std::vector<ChunkType>& chunks, Communicator& pipeline,
+       int stage, Arena<Device>& arena)
       : device_(device), pipeline_(pipeline) {
     for (std::size_t i = 0; i < layout.chunks.size(); ++i) {
       const ChunkShape& first = layout.chunks[i];
@@ -57,7 +57,8 @@ class Ties {
       exchange(tie);
       const std::int64_t size = largest_update(tie);
       const auto view = [&](Holder& holder) { return Tensor<float, Device>(gradient(holder), {size}); };
-      for (std::size_t i = 1; i < tie.holders.size(); ++i) add(device_, view(tie.holders[i]), view(tie.holders[0]));
+      for (std::size_t i = 1; i < tie.holders.size(); ++i)
+        add(device_, view(tie.holders[i]), view(tie.holders[0]));
       for (std::size_t i = 1; i < tie.holders.size(); ++i)
         if (tie.holders[i].chunk) copy(device_, view(tie.holders[0]), view(tie.holders[i]));
     }
@@ -104,7 +105,8 @@ class Ties {
       }
     }
     for (const Holder& other : tie.holders)
-      if (!other.chunk) requests_.push_back(pipeline_.recv(std::span<float>(other.received, size), other.stage));
+      if (!other.chunk)
+        requests_.push_back(pipeline_.recv(std::span<float>(other.received, size), other.stage));
     for (Request& request : requests_) request.wait();
     requests_.clear();
   }

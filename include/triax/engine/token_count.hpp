@@ -25,14 +25,15 @@ struct TokenCountPlaces {
   static constexpr std::int64_t tokens = 0;     ///< sum of weights
   static constexpr std::int64_t sequences = 1;  ///< sum of sequences, and of their squares
   static constexpr std::int64_t sequences_squared = 2;
-  static constexpr std::int64_t length = 3;     ///< sum of tokens per sequence, and of their squares
+  static constexpr std::int64_t length = 3;  ///< sum of tokens per sequence, and of their squares
   static constexpr std::int64_t length_squared = 4;
   static constexpr std::int64_t size = 5;
 };
 
 namespace detail {
 
-/// Writes the amount of work beside the count, to which ranks whose data are copies of another's contribute nothing.
+/// Writes the amount of work beside the count, to which ranks whose data are copies of another's contribute
+/// nothing.
 struct ComposeCount {
   double* message;
   double sequences;
@@ -73,18 +74,20 @@ class TokenCount {
  public:
   /// `contributes` is false on ranks whose data are copies of another's (pp, tp).
   TokenCount(Device& device, Communicator& mesh, bool contributes, Arena<Device>& arena)
-      : device_(device), mesh_(mesh), contributes_(contributes),
+      : device_(device),
+        mesh_(mesh),
+        contributes_(contributes),
         message_(arena.template take<double>({TokenCountPlaces::size})) {}
 
-  /// Sums the tokens that `add_weights(double* sum)` adds up on each rank, and begins the step in `state`. Throws
-  /// ShapeError on every rank when ranks bring different numbers of sequences or tokens, and Error for weights that cannot
-  /// be a count.
+  /// Sums the tokens that `add_weights(double* sum)` adds up on each rank, and begins the step in `state`.
+  /// Throws ShapeError on every rank when ranks bring different numbers of sequences or tokens, and Error for
+  /// weights that cannot be a count.
   template <class AddWeights>
   void agree(std::int64_t sequences, std::int64_t length, StepState* state, AddWeights add_weights) const {
     fill(device_, message_, 0.0);
     add_weights(message_.data() + TokenCountPlaces::tokens);
-    device_.launch(detail::ComposeCount{message_.data(), static_cast<double>(sequences), static_cast<double>(length),
-                                        contributes_},
+    device_.launch(detail::ComposeCount{message_.data(), static_cast<double>(sequences),
+                                        static_cast<double>(length), contributes_},
                    Cost{});
     mesh_.all_reduce(message_.span(), Sum{}, Order::rank{}).wait();
     check(sequences, length);
@@ -101,16 +104,18 @@ class TokenCount {
         return message_[squares] * ranks == message_[sum] * message_[sum];
       };
       if (!equal(P::sequences, P::sequences_squared) || !equal(P::length, P::length_squared))
-        throw ShapeError("every rank must bring the same number of sequences and tokens to a step, but rank " +
-                         std::to_string(mesh_.rank()) + " brought " + std::to_string(sequences) + " sequences of " +
-                         std::to_string(length) + " tokens while the mean is " +
-                         std::to_string(message_[P::sequences] / ranks) + " of " +
-                         std::to_string(message_[P::length] / ranks) +
-                         "; pad with sequences of weight 0");
+        throw ShapeError(
+            "every rank must bring the same number of sequences and tokens to a step, but rank " +
+            std::to_string(mesh_.rank()) + " brought " + std::to_string(sequences) + " sequences of " +
+            std::to_string(length) + " tokens while the mean is " +
+            std::to_string(message_[P::sequences] / ranks) + " of " +
+            std::to_string(message_[P::length] / ranks) + "; pad with sequences of weight 0");
       const double tokens = message_[P::tokens];
       if (!(tokens >= 0 && tokens < std::numeric_limits<double>::infinity()))
-        throw Error("the weights of a step's tokens must add up to a finite number that is not negative, but they add up to " +
-                    std::to_string(tokens));
+        throw Error(
+            "the weights of a step's tokens must add up to a finite number that is not negative, but they "
+            "add up to " +
+            std::to_string(tokens));
     }
   }
 

@@ -62,11 +62,13 @@ std::vector<UnitPlace> unit_places(const Net& net) {
 /// Calls f with the layer of entry `entry`; f is instantiated for every entry.
 template <class Net, class F>
 decltype(auto) visit_entry(const Net& net, int entry, F&& f) {
-  using Result = decltype(f(entry_unit<Net, 0>::layer(std::get<0>(net.layers)), std::integral_constant<std::size_t, 0>{}));
+  using Result = decltype(f(entry_unit<Net, 0>::layer(std::get<0>(net.layers)),
+                            std::integral_constant<std::size_t, 0>{}));
   using Function = Result (*)(const Net&, F&);
   static constexpr auto table = []<std::size_t... I>(std::index_sequence<I...>) {
     return std::array<Function, sizeof...(I)>{+[](const Net& model, F& call) -> Result {
-      return call(entry_unit<Net, I>::layer(std::get<I>(model.layers)), std::integral_constant<std::size_t, I>{});
+      return call(entry_unit<Net, I>::layer(std::get<I>(model.layers)),
+                  std::integral_constant<std::size_t, I>{});
     }...};
   }(std::make_index_sequence<entry_count<Net>>{});
   return table[static_cast<std::size_t>(entry)](net, f);
@@ -81,13 +83,15 @@ inline constexpr std::uint64_t loss_site = ProbeCtx::child_site(0, -2);
 
 /// The caches of this rank's units, and the calls to their layers.
 ///
-/// `first` and `last` bound the rank's units; each of the `slots` micro-batches in flight has caches of its own.
+/// `first` and `last` bound the rank's units; each of the `slots` micro-batches in flight has caches of its
+/// own.
 template <class Net, class Context>
 class UnitRunner {
  public:
   using tensor = typename Context::tensor;
 
-  UnitRunner(const Net& net, int first, int last, int slots) : net_(&net), first_(first), places_(unit_places(net)) {
+  UnitRunner(const Net& net, int first, int last, int slots)
+      : net_(&net), first_(first), places_(unit_places(net)) {
     const auto resize = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
       std::get<I>(caches_).resize(static_cast<std::size_t>(slots * (last - first)));
     };
@@ -102,25 +106,27 @@ class UnitRunner {
 
   /// Runs the forward of `unit`; an input layer ignores `x`.
   tensor forward(int unit, Context& ctx, tensor x, int slot) {
-    return visit(unit, [&]<class L, std::size_t I>(const L& layer, std::integral_constant<std::size_t, I>) -> tensor {
-      auto& cache = std::get<I>(caches_)[index(unit, slot)];
-      if constexpr (InputLayer<L, Context>)
-        return layer.forward(ctx, cache);
-      else
-        return layer.forward(ctx, x, cache);
-    });
+    return visit(
+        unit, [&]<class L, std::size_t I>(const L& layer, std::integral_constant<std::size_t, I>) -> tensor {
+          auto& cache = std::get<I>(caches_)[index(unit, slot)];
+          if constexpr (InputLayer<L, Context>)
+            return layer.forward(ctx, cache);
+          else
+            return layer.forward(ctx, x, cache);
+        });
   }
   /// Runs the backward of `unit`; null after an input layer.
   tensor backward(int unit, Context& ctx, tensor dy, int slot) {
-    return visit(unit, [&]<class L, std::size_t I>(const L& layer, std::integral_constant<std::size_t, I>) -> tensor {
-      auto& cache = std::get<I>(caches_)[index(unit, slot)];
-      if constexpr (InputLayer<L, Context>) {
-        layer.backward(ctx, dy, cache);
-        return {};
-      } else {
-        return layer.backward(ctx, dy, cache);
-      }
-    });
+    return visit(
+        unit, [&]<class L, std::size_t I>(const L& layer, std::integral_constant<std::size_t, I>) -> tensor {
+          auto& cache = std::get<I>(caches_)[index(unit, slot)];
+          if constexpr (InputLayer<L, Context>) {
+            layer.backward(ctx, dy, cache);
+            return {};
+          } else {
+            return layer.backward(ctx, dy, cache);
+          }
+        });
   }
 
   typename Context::loss loss_forward(Context& ctx, tensor x, int slot) {
@@ -142,7 +148,9 @@ class UnitRunner {
   tensor visit(int unit, F f) {
     return visit_entry(*net_, place(unit).entry, f);
   }
-  std::size_t index(int unit, int slot) const { return static_cast<std::size_t>(slot * width_ + unit - first_); }
+  std::size_t index(int unit, int slot) const {
+    return static_cast<std::size_t>(slot * width_ + unit - first_);
+  }
 
   const Net* net_;
   int first_;

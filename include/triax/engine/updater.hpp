@@ -26,13 +26,13 @@ namespace triax {
 /// How master weights become 16-bit parameters.
 enum class Rounding : std::uint8_t {
   nearest,     ///< to nearest, ties to even
-  stochastic,  ///< up with the probability of the distance to the lower neighbour; unbiased, equal on replicas
+  stochastic,  ///< up with the probability of the distance to the lower neighbour: unbiased
 };
 
 namespace detail {
 
-/// Counts this step for every parameter that has a gradient. The sign says whether it has one: optimizers leave a
-/// parameter alone whose count is not positive.
+/// Counts this step for every parameter that has a gradient. The sign says whether it has one: optimizers
+/// leave a parameter alone whose count is not positive.
 struct AdvanceStepCounts {
   std::int32_t* counts;
   const double* flags;
@@ -48,8 +48,8 @@ struct AdvanceStepCounts {
   }
 };
 
-/// Rounds fp32 up or down to bf16 with the probability of the distances, keyed by the element's global place, so that
-/// replicas and layouts draw the same.
+/// Rounds fp32 up or down to bf16 with the probability of the distances, keyed by the element's global place,
+/// so that replicas and layouts draw the same.
 struct CastStochastically {
   bf16* to;
   const float* from;
@@ -62,8 +62,10 @@ struct CastStochastically {
     for (std::int64_t i = 0; i < size; ++i) {
       const std::uint32_t bits = std::bit_cast<std::uint32_t>(from[i]);
       const bool special = (bits & 0x7f800000U) == 0x7f800000U;
-      const auto random = philox(static_cast<std::uint64_t>(first + i), static_cast<std::uint64_t>(state->applied), key);
-      to[i] = special ? bf16(from[i]) : std::bit_cast<bf16>(static_cast<std::uint16_t>((bits + (random[0] >> 16)) >> 16));
+      const auto random =
+          philox(static_cast<std::uint64_t>(first + i), static_cast<std::uint64_t>(state->applied), key);
+      to[i] = special ? bf16(from[i])
+                      : std::bit_cast<bf16>(static_cast<std::uint16_t>((bits + (random[0] >> 16)) >> 16));
     }
   }
 };
@@ -77,13 +79,16 @@ class Updater {
   using Request = request_t<Communicator>;
 
   Updater(Device& device, const ModelLayout& layout, std::vector<ChunkType>& chunks, Arena<Device>& arena)
-      : device_(device), layout_(layout), chunks_(chunks),
-        counts_(arena.template take<std::int32_t>({static_cast<std::int64_t>(layout.parameters.size()) + 1})) {
+      : device_(device),
+        layout_(layout),
+        chunks_(chunks),
+        counts_(
+            arena.template take<std::int32_t>({static_cast<std::int64_t>(layout.parameters.size()) + 1})) {
     gathers_.reserve(chunks.size());
   }
 
-  /// Updates the owned range of every parameter with a gradient, unless the step is not finite; casts, and gathers
-  /// parameters whose state alone is sharded. The messages are sent in every step.
+  /// Updates the owned range of every parameter with a gradient, unless the step is not finite; casts, and
+  /// gathers parameters whose state alone is sharded. The messages are sent in every step.
   template <class OptimizerType, class AgreementType>
   void update(const OptimizerType& optimizer, const StepState* state, const AgreementType& agreement,
               Rounding rounding, std::uint64_t seed) {
@@ -92,7 +97,8 @@ class Updater {
                    Cost{});
     for (ChunkType& chunk : chunks_) {
       if (!chunk.shape->trained) continue;
-      for (const auto& parameter : chunk.bound) update_parameter(chunk, parameter, optimizer, state, rounding, seed);
+      for (const auto& parameter : chunk.bound)
+        update_parameter(chunk, parameter, optimizer, state, rounding, seed);
       if (chunk.sharded.state && !chunk.sharded.parameters)
         gathers_.push_back(chunk.group->all_gather(
             std::span<const T>(chunk.owned_values(), static_cast<std::size_t>(chunk.shape->slice())),
@@ -102,13 +108,15 @@ class Updater {
     gathers_.clear();
   }
 
-  /// How many updates each parameter of the model has had; negative while it had no gradient in the last step.
+  /// How many updates each parameter of the model has had; negative while it had no gradient in the last
+  /// step.
   std::int32_t* step_count(int parameter) const { return counts_.data() + parameter; }
 
  private:
   template <class OptimizerType>
-  void update_parameter(ChunkType& chunk, const typename ChunkType::Bound& parameter, const OptimizerType& optimizer,
-                        const StepState* state, Rounding rounding, std::uint64_t seed) {
+  void update_parameter(ChunkType& chunk, const typename ChunkType::Bound& parameter,
+                        const OptimizerType& optimizer, const StepState* state, Rounding rounding,
+                        std::uint64_t seed) {
     const ElementRange updated = chunk.updated();
     const ElementRange range = intersect({parameter.offset, parameter.binding->shape.size()}, updated);
     if (range.size == 0) return;
@@ -118,7 +126,8 @@ class Updater {
     UpdateRange elements;
     elements.weights = chunk.master + at;
     elements.gradient = chunk.reduced_gradient(range.first);
-    for (std::size_t i = 0; i < elements.state.size(); ++i) elements.state[i] = chunk.state[i] ? chunk.state[i] + at : nullptr;
+    for (std::size_t i = 0; i < elements.state.size(); ++i)
+      elements.state[i] = chunk.state[i] ? chunk.state[i] + at : nullptr;
     elements.size = range.size;
     elements.decay = placed.declared.decay;
     elements.step_count = counts_.data() + parameter.parameter;
@@ -128,13 +137,15 @@ class Updater {
       T* values = chunk.updated_values() + at;
       if constexpr (std::is_same_v<T, bf16>) {
         if (rounding == Rounding::stochastic) {
-          device_.launch(detail::CastStochastically{values, elements.weights, range.size, range.first - parameter.offset,
-                                                    seed ^ hash(placed.random_name()), state},
-                         Cost{0, 6.0 * static_cast<double>(range.size)});
+          device_.launch(
+              detail::CastStochastically{values, elements.weights, range.size, range.first - parameter.offset,
+                                         seed ^ hash(placed.random_name()), state},
+              Cost{0, 6.0 * static_cast<double>(range.size)});
           return;
         }
       }
-      cast(device_, Tensor<const float, Device>(elements.weights, {range.size}), Tensor<T, Device>(values, {range.size}));
+      cast(device_, Tensor<const float, Device>(elements.weights, {range.size}),
+           Tensor<T, Device>(values, {range.size}));
     }
   }
 

@@ -23,10 +23,10 @@ struct BatchShape {
 
 /// Views of a batch's data on `Device`, which the caller keeps alive during the step.
 ///
-/// Inputs and targets are token numbers of shape {sequences, tokens}, or values of shape {sequences, tokens, features}.
-/// `weights` {sequences, tokens} says how much each token counts (0: ignored); left out, each counts 1.
-/// `first_sample` is the number of the first sequence in the global batch: it keys dropout. Left out (negative), the
-/// engine derives it.
+/// Inputs and targets are token numbers of shape {sequences, tokens}, or values of shape {sequences, tokens,
+/// features}. `weights` {sequences, tokens} says how much each token counts (0: ignored); left out, each
+/// counts 1. `first_sample` is the number of the first sequence in the global batch: it keys dropout. Left
+/// out (negative), the engine derives it.
 template <class Device>
 class Batch {
  public:
@@ -44,20 +44,29 @@ class Batch {
   }
   /// Throws ShapeError when the shapes do not belong together.
   Batch(Tokens inputs, Tokens targets, Values weights = {}, std::int64_t first_sample = -1)
-      : inputs_(inputs), targets_(targets), weights_(weights), first_sample_(first_sample),
+      : inputs_(inputs),
+        targets_(targets),
+        weights_(weights),
+        first_sample_(first_sample),
         shape_{inputs.shape()[0], inputs.shape()[1], 0, 0} {
     check("inputs", inputs.shape(), 2);
     check("targets", targets.shape(), 2);
   }
   Batch(Values inputs, Values targets, Values weights = {}, std::int64_t first_sample = -1)
-      : input_values_(inputs), target_values_(targets), weights_(weights), first_sample_(first_sample),
+      : input_values_(inputs),
+        target_values_(targets),
+        weights_(weights),
+        first_sample_(first_sample),
         shape_{inputs.shape()[0], inputs.shape()[1], inputs.columns(), targets.columns()} {
     check("inputs", inputs.shape(), 3);
     check("targets", targets.shape(), 3);
   }
   /// Values in, classes out.
   Batch(Values inputs, Tokens targets, Values weights = {}, std::int64_t first_sample = -1)
-      : input_values_(inputs), targets_(targets), weights_(weights), first_sample_(first_sample),
+      : input_values_(inputs),
+        targets_(targets),
+        weights_(weights),
+        first_sample_(first_sample),
         shape_{inputs.shape()[0], inputs.shape()[1], inputs.columns(), 0} {
     check("inputs", inputs.shape(), 3);
     check("targets", targets.shape(), 2);
@@ -103,7 +112,8 @@ class Batch {
     const Shape weights = weights_.shape();
     if (weights.rank() != 0 && weights != Shape{shape_.sequences, shape_.tokens})
       throw ShapeError("the batch's weights have shape " + to_string(weights) + ", but its inputs hold " +
-                       std::to_string(shape_.sequences) + " sequences of " + std::to_string(shape_.tokens) + " tokens");
+                       std::to_string(shape_.sequences) + " sequences of " + std::to_string(shape_.tokens) +
+                       " tokens");
   }
 
   Tokens inputs_{};

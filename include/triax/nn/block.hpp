@@ -17,8 +17,8 @@ namespace triax {
 
 /// Runs its layers one after the other. Their parameters are named "<place>.<name>".
 ///
-/// Spell the type, or use block(...): `Block{Block{...}}` copies by the rules of class template deduction instead of
-/// nesting.
+/// Spell the type, or use block(...): `Block{Block{...}}` copies by the rules of class template deduction
+/// instead of nesting.
 template <class... Layers>
 class Block {
  public:

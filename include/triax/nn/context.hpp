@@ -48,22 +48,23 @@ struct Frame {
   Communicator& tp;
   Communicator& cp;
   Communicator& ep;
-  Arena<Device>& scratch;                ///< emptied after each layer
-  Arena<Device>* slot = nullptr;         ///< what lives until the micro-batch's backward
-  Arena<Device>* flow = nullptr;         ///< what lives until the next unit's backward has returned
+  Arena<Device>& scratch;         ///< emptied after each layer
+  Arena<Device>* slot = nullptr;  ///< what lives until the micro-batch's backward
+  Arena<Device>* flow = nullptr;  ///< what lives until the next unit's backward has returned
   const Batch<Device>* batch = nullptr;
   StepState* state = nullptr;
   LossSink<Device>* losses = nullptr;
   Positions positions{};
-  std::uint64_t seed = 0;                ///< of the model's random numbers
+  std::uint64_t seed = 0;  ///< of the model's random numbers
   bool training = true;
 };
 
-/// The context of a call to a layer: a small value that is copied for each sub-layer. A whole model sees one Ctx type.
+/// The context of a call to a layer: a small value that is copied for each sub-layer. A whole model sees one
+/// Ctx type.
 ///
-/// Lifetimes: a layer only reads its arguments; it may keep an argument in its Cache, but never its own output, which
-/// the caller may overwrite. What `save` returns lives until this micro-batch's backward (`backward_weight` for a
-/// SplitLayer) has run; what `scratch` returns dies with the call.
+/// Lifetimes: a layer only reads its arguments; it may keep an argument in its Cache, but never its own
+/// output, which the caller may overwrite. What `save` returns lives until this micro-batch's backward
+/// (`backward_weight` for a SplitLayer) has run; what `scratch` returns dies with the call.
 template <ComputeType T, class Device, class Communicator>
 class Ctx {
  public:
@@ -78,8 +79,14 @@ class Ctx {
   using loss = Tensor<LossSum, Device>;
 
   Ctx(Frame<Device, Communicator>& frame, const Binding<T>* bindings, Phase phase, std::uint64_t site)
-      : device(frame.device), tp(frame.tp), cp(frame.cp), ep(frame.ep), frame_(&frame), bindings_(bindings),
-        site_(site), phase_(phase) {}
+      : device(frame.device),
+        tp(frame.tp),
+        cp(frame.cp),
+        ep(frame.ep),
+        frame_(&frame),
+        bindings_(bindings),
+        site_(site),
+        phase_(phase) {}
 
   Device& device;
   Communicator& tp;
@@ -88,8 +95,8 @@ class Ctx {
 
   /// Parameter `i` in the order of the layer's `parameters()`: this rank's part, in the compute type.
   const_tensor parameter(int i) const { return {bindings_[i].value, bindings_[i].shape}; }
-  /// The accumulator of parameter `i`; null for a frozen parameter. Asking for it gives the parameter a gradient in
-  /// this step.
+  /// The accumulator of parameter `i`; null for a frozen parameter. Asking for it gives the parameter a
+  /// gradient in this step.
   tensor_of<accumulator> gradient(int i) const {
     const Binding<T>& binding = bindings_[i];
     if (!binding.gradient) return {};
@@ -123,8 +130,8 @@ class Ctx {
   bool training() const { return frame_->training; }
   Phase phase() const { return phase_; }
 
-  /// Adds factor * sum / tokens to the objective and reports sum / tokens under `name`. The layer's own backward must
-  /// start from `*seed() * factor`.
+  /// Adds factor * sum / tokens to the objective and reports sum / tokens under `name`. The layer's own
+  /// backward must start from `*seed() * factor`.
   void add_loss(std::string_view name, loss sum, float factor) const {
     if (frame_->losses) frame_->losses->add(name, sum, factor);
   }
@@ -154,8 +161,8 @@ class Ctx {
   Phase phase_;
 };
 
-/// `save` of another type than the compute type: save<float>(ctx, shape). A free function, so that no `template` keyword
-/// is needed in a layer.
+/// `save` of another type than the compute type: save<float>(ctx, shape). A free function, so that no
+/// `template` keyword is needed in a layer.
 template <class U, class Context>
 Tensor<U, typename Context::device_type> save(const Context& ctx, const Shape& shape) {
   return ctx.slot_arena().template take<U>(shape);

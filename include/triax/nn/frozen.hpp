@@ -11,8 +11,8 @@
 
 namespace triax {
 
-/// The same layer with frozen parameters: no gradient, master or optimizer memory and no decay, but the stream's gradient
-/// passes through. Of a SplitLayer only `backward_input` does any work.
+/// The same layer with frozen parameters: no gradient, master or optimizer memory and no decay, but the
+/// stream's gradient passes through. Of a SplitLayer only `backward_input` does any work.
 template <class Inner>
 struct Frozen {
   Inner inner;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Triax authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What makes a type a layer. A layer is a plain value that holds shapes only: the engine owns parameters, gradients and
-// caches and hands them in per call.
+// What makes a type a layer. A layer is a plain value that holds shapes only: the engine owns parameters,
+// gradients and caches and hands them in per call.
 
 #pragma once
 
@@ -34,8 +34,9 @@ inline constexpr int parameter_array_size<std::array<Parameter, N>> = static_cas
 
 /// `parameters()` returns std::array<Parameter, N>: the count is part of the type.
 template <class L>
-concept DeclaresParameters = requires(const L& layer) { layer.parameters(); } &&
-                             (detail::parameter_array_size<decltype(std::declval<const L&>().parameters())> >= 0);
+concept DeclaresParameters = requires(const L& layer) {
+  layer.parameters();
+} && (detail::parameter_array_size<decltype(std::declval<const L&>().parameters())> >= 0);
 
 /// A nested `template <class Ctx> struct Cache` holds what backward needs.
 template <class L, class Context = ProbeCtx>
@@ -53,7 +54,8 @@ concept BackwardMapsStreamToStream =
       { layer.backward(ctx, dy, cache) } -> std::same_as<typename Context::tensor>;
     };
 
-/// Maps the stream to the stream. The stream has shape {sequences, tokens, features} of this rank and the compute type.
+/// Maps the stream to the stream. The stream has shape {sequences, tokens, features} of this rank and the
+/// compute type.
 template <class L, class Context = ProbeCtx>
 concept Layer = DeclaresParameters<L> && HasCache<L, Context> && ForwardMapsStreamToStream<L, Context> &&
                 BackwardMapsStreamToStream<L, Context>;
@@ -71,8 +73,8 @@ concept BackwardEndsStream =
 
 /// A model's first layer: makes the stream from `ctx.batch()`.
 template <class L, class Context = ProbeCtx>
-concept InputLayer =
-    DeclaresParameters<L> && HasCache<L, Context> && ForwardMakesStream<L, Context> && BackwardEndsStream<L, Context>;
+concept InputLayer = DeclaresParameters<L> && HasCache<L, Context> && ForwardMakesStream<L, Context> &&
+                     BackwardEndsStream<L, Context>;
 
 template <class L, class Context = ProbeCtx>
 concept SplitsBackward =
@@ -81,8 +83,9 @@ concept SplitsBackward =
       { layer.backward_weight(ctx, cache) } -> std::same_as<void>;
     };
 
-/// A layer whose backward comes in two halves, so that a schedule can delay the weight gradients. What `backward_input`
-/// leaves for `backward_weight` is saved or an argument. Under Frozen only `backward_input` runs.
+/// A layer whose backward comes in two halves, so that a schedule can delay the weight gradients. What
+/// `backward_input` leaves for `backward_weight` is saved or an argument. Under Frozen only `backward_input`
+/// runs.
 template <class L, class Context = ProbeCtx>
 concept SplitLayer = Layer<L, Context> && SplitsBackward<L, Context>;
 
@@ -101,7 +104,8 @@ concept BackwardStartsFromSeed = requires(const L& layer, Context& ctx, cache_t<
 /// `*ctx.seed()`, read in a kernel. A loss that ignores some tokens beyond those of weight 0 has
 /// `count(ctx, sum)`, which adds the weights that count to a double in device memory.
 template <class L, class Context = ProbeCtx>
-concept LossLayer = HasCache<L, Context> && ForwardMapsStreamToLoss<L, Context> && BackwardStartsFromSeed<L, Context>;
+concept LossLayer =
+    HasCache<L, Context> && ForwardMapsStreamToLoss<L, Context> && BackwardStartsFromSeed<L, Context>;
 
 /// How many parameters a layer declares.
 template <DeclaresParameters L>

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Triax authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What a layer declares about its parameters: everything the engine needs to place, cut, initialise and update them.
+// What a layer declares about its parameters: everything the engine needs to place, cut, initialise and
+// update them.
 
 #pragma once
 
@@ -12,8 +13,8 @@
 
 namespace triax {
 
-/// The values that a parameter starts with. They depend on the parameter's name and an element's global index only, so
-/// every layout starts from the same model.
+/// The values that a parameter starts with. They depend on the parameter's name and an element's global index
+/// only, so every layout starts from the same model.
 struct Initialiser {
   enum class Kind : std::uint8_t { constant, normal, uniform };
 
@@ -30,8 +31,8 @@ struct Initialiser {
   friend constexpr bool operator==(const Initialiser&, const Initialiser&) = default;
 };
 
-/// The dimension that tensor parallelism cuts, as `sections` of equal size laid side by side, each cut alone: a fused
-/// query-key-value matrix has three.
+/// The dimension that tensor parallelism cuts, as `sections` of equal size laid side by side, each cut alone:
+/// a fused query-key-value matrix has three.
 struct Split {
   int dimension = -1;  ///< -1: every rank holds the whole parameter
   int sections = 1;
@@ -48,7 +49,8 @@ inline constexpr Split Split::none{};
 inline constexpr Split Split::rows{0, 1};
 inline constexpr Split Split::columns{1, 1};
 
-/// Whether the gradient of an unsplit parameter must be summed over tensor-parallel ranks, which no engine can derive.
+/// Whether the gradient of an unsplit parameter must be summed over tensor-parallel ranks, which no engine
+/// can derive.
 enum class Over : std::uint8_t {
   stream,   ///< partial if and only if the stream is a shard of the sequence
   partial,  ///< always partial: the parameter is used by heads that live on one rank
@@ -64,10 +66,10 @@ struct Parameter {
   Shape shape{};
   Initialiser init = Initialiser::normal(0, 0.02F);
   Split split = Split::none;
-  std::string tie{};      ///< parameters with the same non-empty tie are one: equal shape, split and initialiser
-  bool frozen = false;    ///< not trained: no gradient, master or optimizer memory
-  bool decay = true;      ///< whether weight decay applies; false for biases and norms
-  bool experts = false;   ///< dimension 0 is cut over expert parallelism
+  std::string tie{};  ///< parameters with the same non-empty tie are one: equal shape, split and initialiser
+  bool frozen = false;   ///< not trained: no gradient, master or optimizer memory
+  bool decay = true;     ///< whether weight decay applies; false for biases and norms
+  bool experts = false;  ///< dimension 0 is cut over expert parallelism
   ParameterKind kind = ParameterKind::trained;
   Over tp_gradient = Over::stream;
 };

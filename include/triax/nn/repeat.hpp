@@ -7,9 +7,9 @@
 
 namespace triax {
 
-/// An entry of a model's list that stands for `count` copies of `layer`, each with parameters of its own. Every copy is a
-/// unit: the grain of pipeline cuts, parameter gathers and buckets. The number of copies is a run-time value, so a deep
-/// model compiles as fast as a shallow one.
+/// An entry of a model's list that stands for `count` copies of `layer`, each with parameters of its own.
+/// Every copy is a unit: the grain of pipeline cuts, parameter gathers and buckets. The number of copies is a
+/// run-time value, so a deep model compiles as fast as a shallow one.
 template <class L>
 struct Repeat {
   using layer_type = L;

@@ -49,8 +49,9 @@ struct Residual {
   template <class Ctx>
   static typename Ctx::tensor plus(Ctx& ctx, typename Ctx::tensor y, typename Ctx::tensor x) {
     if (y.shape() != x.shape())
-      throw ShapeError("Residual adds its layer's output of shape " + to_string(y.shape()) + " to an input of shape " +
-                       to_string(x.shape()) + "; the layer must keep the shape of the stream");
+      throw ShapeError("Residual adds its layer's output of shape " + to_string(y.shape()) +
+                       " to an input of shape " + to_string(x.shape()) +
+                       "; the layer must keep the shape of the stream");
     add(ctx.device, x, y);
     return y;
   }

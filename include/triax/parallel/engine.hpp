@@ -21,6 +21,7 @@
 #include <triax/engine/loss_scale.hpp>
 #include <triax/engine/machine.hpp>
 #include <triax/engine/parameter_access.hpp>
+#include <triax/engine/step_kernels.hpp>
 #include <triax/optim/clip.hpp>
 #include <triax/parallel/hooks.hpp>
 #include <triax/parallel/model_output.hpp>
@@ -47,42 +48,49 @@ class Engine {
   using Output = ModelOutput<compute, device_type>;
 
   Engine(Net net, S strategy, MeshType& mesh, OptimizerType optimizer, std::uint64_t seed)
-      : net_(std::move(net)), strategy_(std::move(strategy)), mesh_(mesh), optimizer_(std::move(optimizer)), seed_(seed),
-        settings_(step_settings(strategy_)), sink_(*this) {}
+      : net_(std::move(net)),
+        strategy_(std::move(strategy)),
+        mesh_(mesh),
+        optimizer_(std::move(optimizer)),
+        seed_(seed),
+        settings_(step_settings(strategy_)),
+        sink_(*this) {}
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Plans and allocates for steps of up to `shape` on this rank, and initialises the parameters. Called by the first
-  /// step for its own shape. Collective over the mesh; a second call throws ConfigError.
+  /// Plans and allocates for steps of up to `shape` on this rank, and initialises the parameters. Called by
+  /// the first step for its own shape. Collective over the mesh; a second call throws ConfigError.
   void reserve(const BatchShape& shape) {
-    if (machine_) throw ConfigError("this model has reserved memory already; reserve once, for the largest batch");
+    if (machine_)
+      throw ConfigError("this model has reserved memory already; reserve once, for the largest batch");
     const int stage = mesh_.coordinate(Axis::pp);
-    Blueprint blueprint = draw_blueprint<compute, device_type>(net_, settings_, mesh_.extents(), stage, shape);
+    Blueprint blueprint =
+        draw_blueprint<compute, device_type>(net_, settings_, mesh_.extents(), stage, shape);
     agree_on_settings(settings_, shape, optimizer_.states(), mesh_.control());
     agree_on_parameters(blueprint.layout, mesh_.control(), gradients().replicas);
     seed_ = agree_on_seed(seed_, mesh_.control(), gradients().replicas);
     const Plan planned = plan(net_, strategy_, mesh_, optimizer_, shape);
-    machine_ = std::make_unique<MachineType>(net_, device_, mesh_, std::move(blueprint), settings_.sharding,
+    machine_ = std::make_unique<MachineType>(net_, device_, mesh_, std::move(blueprint), settings_,
                                              optimizer_.states(), planned.bytes, sink_, seed_);
     begin_scale();
     ParameterAccess(*machine_, mesh_).initialise(seed_);
   }
 
-  /// One training step on this rank's part of the global batch: forward_backward, then update. Throws ShapeError for a
-  /// batch larger than what is reserved.
+  /// One training step on this rank's part of the global batch: forward_backward, then update. Throws
+  /// ShapeError for a batch larger than what is reserved.
   StepResult step(const BatchType& batch) {
     forward_backward(batch);
     return update();
   }
 
-  /// Computes the gradient of the mean loss per token over the whole mesh, reduces it, and agrees on its norm, its
-  /// finiteness and the loss. Replaces the gradient of an earlier call.
+  /// Computes the gradient of the mean loss per token over the whole mesh, reduces it, and agrees on its
+  /// norm, its finiteness and the loss. Replaces the gradient of an earlier call.
   StepResult forward_backward(const BatchType& given) {
     const BatchType batch = admit(given);
     MachineType& m = *machine_;
     const MicroBatchCut cut(batch.sequences(), settings_.micro_batches);
     if (batch.sequences() > m.blueprint.shape.sequences) throw_unfit(batch.shape());
-    const Run& run = run_of(training_runs_, cut.count(), settings_.schedule);
+    const TableRun& run = m.training_runs.of(cut.count());
     ++step_;
     updated_ = true;
     use_state(m.state, true);
@@ -102,8 +110,9 @@ class Engine {
     return result();
   }
 
-  /// Clips the gradient of the last forward_backward and applies the optimizer, unless the gradient is not finite. Throws
-  /// Error when there is no new gradient, and when the loss scale has stayed at its floor for too many skipped steps.
+  /// Clips the gradient of the last forward_backward and applies the optimizer, unless the gradient is not
+  /// finite. Throws Error when there is no new gradient, and when the loss scale has stayed at its floor for
+  /// too many skipped steps.
   StepResult update() {
     if (!machine_ || updated_) throw Error("update needs the gradient of a new forward_backward");
     MachineType& m = *machine_;
@@ -121,20 +130,23 @@ class Engine {
     return result();
   }
 
-  /// The loss of a batch without training: the weighted sum over the whole mesh, the same on all ranks. Cuts the batch
-  /// into micro-batches that fit the memory reserved for training.
+  /// The loss of a batch without training: the weighted sum over the whole mesh, the same on all ranks. Cuts
+  /// the batch into micro-batches that fit the memory reserved for training.
   LossSum evaluate(const BatchType& given) {
     const BatchType batch = admit(given);
     MachineType& m = *machine_;
     use_state(m.evaluation_state, false);
     count_tokens_of(batch, m.evaluation_state);
     run_forward(batch, nullptr);
-    device_.launch(ComposeEvaluation{m.evaluation.data(), m.evaluation_state, mesh_.coordinate(Axis::tp) == 0}, Cost{});
+    device_.launch(
+        detail::ComposeEvaluation{m.evaluation.data(), m.evaluation_state, mesh_.coordinate(Axis::tp) == 0},
+        Cost{});
     mesh_.world().all_reduce(m.evaluation.span(), Sum{}, Order::rank{}).wait();
     return {m.evaluation[0], m.evaluation_state->tokens};
   }
 
-  /// The stream that leaves the model for a batch, which needs no targets: on ranks of the last stage. Collective.
+  /// The stream that leaves the model for a batch, which needs no targets: on ranks of the last stage.
+  /// Collective.
   Output forward(const BatchType& given) {
     const BatchType batch = admit(given);
     MachineType& m = *machine_;
@@ -148,8 +160,8 @@ class Engine {
     return output;
   }
 
-  /// Hands the output of `forward` from the last stage to all stages. Collective over pp; `batch` is the one that forward
-  /// was given.
+  /// Hands the output of `forward` from the last stage to all stages. Collective over pp; `batch` is the one
+  /// that forward was given.
   Output gather_output(Output output, const BatchType& batch) {
     communicator& pipeline = mesh_.group(Axis::pp);
     if (!output) output = Output(device_, output_shape(batch));
@@ -164,16 +176,18 @@ class Engine {
       paths.push_back(parameter.path);
     return paths;
   }
-  /// The fp32 values of a parameter, global and row-major, on every rank. Collective over the mesh, like the following.
-  /// Throws Error for a path that the model does not have, and before memory is reserved.
+  /// The fp32 values of a parameter, global and row-major, on every rank. Collective over the mesh, like the
+  /// following. Throws Error for a path that the model does not have, and before memory is reserved.
   std::vector<float> parameter(std::string_view path) { return access().values(path); }
   /// Sets a parameter (and what is tied to it) to rank 0's `values`, global and row-major.
   void set_parameter(std::string_view path, std::span<const float> values) { access().set(path, values); }
-  /// The gradient of the last forward_backward, without the loss scale; `Clip<By::value>` and hooks change it in `update`,
-  /// clipping by norm does not.
+  /// The gradient of the last forward_backward, without the loss scale; `Clip<By::value>` and hooks change it
+  /// in `update`, clipping by norm does not.
   std::vector<float> gradient(std::string_view path) { return access().gradient(path); }
   /// One of the optimizer's states of a parameter; empty for a parameter that is not trained.
-  std::vector<float> optimizer_state(std::string_view path, int index) { return access().optimizer_state(path, index); }
+  std::vector<float> optimizer_state(std::string_view path, int index) {
+    return access().optimizer_state(path, index);
+  }
   /// How many updates a parameter has had.
   std::int64_t step_count(std::string_view path) { return access().step_count(path); }
 
@@ -196,14 +210,8 @@ class Engine {
   using SumOrder = typename decltype(S{}.template get<axis::gradients, DataParallel<>>())::order;
   using MachineType = Machine<Net, compute, device_type, MeshType, SumOrder>;
   static constexpr bool scales_loss =
-      std::is_same_v<typename decltype(S{}.template get<axis::precision, FullPrecision>())::scaling, LossScaling>;
-
-  /// A table and the units in the order in which it visits them.
-  struct Run {
-    int micro_batches;
-    ScheduleTable table;
-    std::vector<int> visits;
-  };
+      std::is_same_v<typename decltype(S{}.template get<axis::precision, FullPrecision>())::scaling,
+                     LossScaling>;
 
   /// Tells the parts and the hooks about units while they run.
   struct Events {
@@ -237,26 +245,8 @@ class Engine {
       const std::vector<std::string>& names = engine.machine_->blueprint.added_losses;
       for (std::size_t i = 0; i < names.size(); ++i)
         if (names[i] == name)
-          engine.device_.launch(detail::AddLoss{&engine.machine_->pass.frame().state->added[i], loss.data()}, Cost{1, 0});
-    }
-  };
-
-  struct CountStep {
-    StepState* state;
-
-    void operator()() const {
-      (state->finite ? state->applied : state->skipped) += 1;
-      state->step += 1;
-    }
-  };
-  struct ComposeEvaluation {
-    double* message;
-    const StepState* state;
-    bool counts;
-
-    void operator()() const {
-      message[0] = counts ? state->loss : 0;
-      for (int i = 0; i < max_added_losses; ++i) message[1 + i] = counts ? state->added[i] : 0;
+          engine.device_.launch(detail::AddLoss{&engine.machine_->pass.frame().state->added[i], loss.data()},
+                                Cost{1, 0});
     }
   };
 
@@ -273,7 +263,7 @@ class Engine {
     if constexpr (scales_loss) begin_loss_scale(device_, precision().loss_scale, machine_->state);
   }
   void finish_step() {
-    device_.launch(CountStep{machine_->state}, Cost{});
+    device_.launch(detail::CountStep{machine_->state}, Cost{});
     if constexpr (scales_loss) {
       const LossScale loss_scale = precision().loss_scale;
       update_loss_scale(device_, loss_scale, machine_->state);
@@ -281,7 +271,8 @@ class Engine {
     }
   }
 
-  /// Checks a batch against what is reserved (reserving for it if nothing is), and numbers its first sequence.
+  /// Checks a batch against what is reserved (reserving for it if nothing is), and numbers its first
+  /// sequence.
   BatchType admit(const BatchType& batch) {
     if (torn_)
       throw Error("an earlier step of this model failed on rank " + std::to_string(mesh_.world().rank()) +
@@ -296,10 +287,11 @@ class Engine {
   }
   [[noreturn]] void throw_unfit(const BatchShape& shape) const {
     const BatchShape& most = machine_->blueprint.shape;
-    throw ShapeError("a batch of " + std::to_string(shape.sequences) + " sequences of " + std::to_string(shape.tokens) +
-                     " tokens does not fit the memory reserved for " + std::to_string(most.sequences) +
-                     " sequences of " + std::to_string(most.tokens) +
-                     " tokens; call reserve({sequences, tokens}) for the largest batch before the first step");
+    throw ShapeError(
+        "a batch of " + std::to_string(shape.sequences) + " sequences of " + std::to_string(shape.tokens) +
+        " tokens does not fit the memory reserved for " + std::to_string(most.sequences) + " sequences of " +
+        std::to_string(most.tokens) +
+        " tokens; call reserve({sequences, tokens}) for the largest batch before the first step");
   }
 
   void use_state(StepState* state, bool training) {
@@ -320,32 +312,19 @@ class Engine {
     });
   }
 
-  const Run& run_of(std::vector<std::unique_ptr<Run>>& runs, int micro_batches, const AnySchedule& schedule) {
-    for (const auto& run : runs)
-      if (run->micro_batches == micro_batches) return *run;
-    auto run = std::make_unique<Run>(Run{micro_batches, make_table(schedule, mesh_.extents().pp, micro_batches), {}});
-    const StageBounds& bounds = machine_->blueprint.bounds;
-    for (const Action& action : run->table.actions(mesh_.coordinate(Axis::pp))) {
-      if (action.what == Do::forward)
-        for (int unit = bounds.first_unit; unit < bounds.last_unit; ++unit) run->visits.push_back(unit);
-      if (action.what == Do::backward)
-        for (int unit = bounds.last_unit; unit-- > bounds.first_unit;) run->visits.push_back(unit);
-    }
-    return *runs.emplace_back(std::move(run));
-  }
   void run_forward(const BatchType& batch, compute* output) {
     MachineType& m = *machine_;
     const std::int64_t most = m.blueprint.micro_batch.sequences;
     const MicroBatchCut cut(batch.sequences(), (batch.sequences() + most - 1) / most);
-    const Run& run = run_of(evaluation_runs_, cut.count(), forward_only(settings_.schedule));
+    const TableRun& run = m.evaluation_runs.of(cut.count());
     together([&] {
       m.gatherer.begin(run.visits);
       Events events{*this};
       m.interpreter.run(run.table, batch, cut, events, output);
     });
   }
-  /// Runs what the ranks can only do together. If it throws on a rank, in a layer perhaps, the others may be anywhere in
-  /// it: the model refuses to go on.
+  /// Runs what the ranks can only do together. If it throws on a rank, in a layer perhaps, the others may be
+  /// anywhere in it: the model refuses to go on.
   template <class F>
   void together(F f) {
     torn_ = mesh_.world().size() > 1;
@@ -386,8 +365,6 @@ class Engine {
   StepSettings settings_;
   Sink sink_;
   std::unique_ptr<MachineType> machine_;
-  std::vector<std::unique_ptr<Run>> training_runs_;
-  std::vector<std::unique_ptr<Run>> evaluation_runs_;
   std::uint64_t step_ = 0;
   bool updated_ = true;
   bool torn_ = false;  ///< a step ended in the middle

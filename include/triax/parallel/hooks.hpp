@@ -12,7 +12,8 @@
 
 namespace triax {
 
-// A hook is a policy with `using axis = triax::axis::hook;` and any of these members; those that are absent cost nothing:
+// A hook is a policy with `using axis = triax::axis::hook;` and any of these members; those that are absent
+// cost nothing:
 //
 //   void before_unit(int unit, Phase phase);             the unit's parameters are complete
 //   void after_unit(int unit, Phase phase);
@@ -45,7 +46,8 @@ void call_gradient_ready(S& strategy, const PlacedParameter& parameter) {
 template <class S, class Device>
 void call_before_update(S& strategy, const PlacedParameter& parameter, Tensor<float, Device> gradient) {
   strategy.each_hook([&](auto& hook) {
-    if constexpr (requires { hook.before_update(parameter, gradient); }) hook.before_update(parameter, gradient);
+    if constexpr (requires { hook.before_update(parameter, gradient); })
+      hook.before_update(parameter, gradient);
   });
 }
 

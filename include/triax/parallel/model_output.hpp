@@ -14,15 +14,16 @@
 
 namespace triax {
 
-/// What a model gives for a batch: on ranks of the last stage the stream that leaves the model, {sequences, tokens,
-/// features}; elsewhere null. Owns its memory.
+/// What a model gives for a batch: on ranks of the last stage the stream that leaves the model, {sequences,
+/// tokens, features}; elsewhere null. Owns its memory.
 template <class T, class Device>
 class ModelOutput {
  public:
   ModelOutput() = default;
   ModelOutput(Device& device, const Shape& shape)
-      : arena_(std::make_unique<Arena<Device>>(device, round_up(static_cast<std::size_t>(shape.size()) * sizeof(T),
-                                                                Device::alignment), "model output")),
+      : arena_(std::make_unique<Arena<Device>>(
+            device, round_up(static_cast<std::size_t>(shape.size()) * sizeof(T), Device::alignment),
+            "model output")),
         stream_(arena_->template take<T>(shape)) {}
 
   const Tensor<T, Device>& stream() const { return stream_; }

@@ -34,14 +34,14 @@ struct PlannedTraffic {
 /// The plan of one rank.
 struct Plan {
   RankBytes bytes;
-  ActivationBytes activations;        ///< what `bytes.activations` is made of
-  ActivationTakes takes;              ///< of one micro-batch of the largest size, forward and backward
-  int slots = 1;                      ///< micro-batches in flight
+  ActivationBytes activations;  ///< what `bytes.activations` is made of
+  ActivationTakes takes;        ///< of one micro-batch of the largest size, forward and backward
+  int slots = 1;                ///< micro-batches in flight
   std::vector<PlannedTraffic> traffic;
-  double model_flops = 0;             ///< of products and attention, in a step, without recomputation: for MFU
-  double executed_flops = 0;          ///< of everything that is launched, in a step
-  double bubble = 0;                  ///< idle share of the pipeline, by the measured costs
-  std::vector<int> stage_bounds;      ///< stage s holds units [stage_bounds[s], stage_bounds[s + 1])
+  double model_flops = 0;         ///< of products and attention, in a step, without recomputation: for MFU
+  double executed_flops = 0;      ///< of everything that is launched, in a step
+  double bubble = 0;              ///< idle share of the pipeline, by the measured costs
+  std::vector<int> stage_bounds;  ///< stage s holds units [stage_bounds[s], stage_bounds[s + 1])
 
   /// All operations of a group together.
   Traffic traffic_of(const std::string& group) const {
@@ -70,10 +70,12 @@ class TrafficPlan {
 
   void all_reduce(const std::string& group, std::size_t elements, std::size_t bytes, int ranks, int rank) {
     const std::size_t block = share(elements, ranks, rank);
-    note(group, Operation::all_reduce, (elements - block + static_cast<std::size_t>(ranks - 1) * block) * bytes, ranks);
+    note(group, Operation::all_reduce,
+         (elements - block + static_cast<std::size_t>(ranks - 1) * block) * bytes, ranks);
   }
   void reduce_scatter(const std::string& group, std::size_t elements, std::size_t bytes, int ranks) {
-    note(group, Operation::reduce_scatter, (elements - elements / static_cast<std::size_t>(ranks)) * bytes, ranks);
+    note(group, Operation::reduce_scatter, (elements - elements / static_cast<std::size_t>(ranks)) * bytes,
+         ranks);
   }
   void all_gather(const std::string& group, std::size_t block, std::size_t bytes, int ranks) {
     note(group, Operation::all_gather, static_cast<std::size_t>(ranks - 1) * block * bytes, ranks);
@@ -101,7 +103,8 @@ class TrafficPlan {
   std::vector<PlannedTraffic>& list_;
 };
 
-/// Writes down the plan of one rank, from shapes, by arithmetic of its own: nothing here asks the engine's parts.
+/// Writes down the plan of one rank, from shapes, by arithmetic of its own: nothing here asks the engine's
+/// parts.
 template <ComputeType T, class Device>
 class PlanWriter {
  public:
@@ -143,8 +146,12 @@ class PlanWriter {
   bool shards_gradients(const ChunkShape& chunk) const {
     return settings_.sharding.gradients && chunk.ranks > 1 && chunk.trained;
   }
-  bool shards_parameters(const ChunkShape& chunk) const { return settings_.sharding.parameters && chunk.ranks > 1; }
-  std::int64_t updated(const ChunkShape& chunk) const { return shards_state(chunk) ? chunk.slice() : chunk.size; }
+  bool shards_parameters(const ChunkShape& chunk) const {
+    return settings_.sharding.parameters && chunk.ranks > 1;
+  }
+  std::int64_t updated(const ChunkShape& chunk) const {
+    return shards_state(chunk) ? chunk.slice() : chunk.size;
+  }
 
   void write_memory(RankBytes& bytes) const {
     constexpr bool separate_master = !std::is_same_v<T, float>;
@@ -154,19 +161,19 @@ class PlanWriter {
       if (!chunk->trained) continue;
       bytes.gradients += sizeof(float) * count(shards_gradients(*chunk) ? chunk->slice() : chunk->size);
       bytes.optimizer += sizeof(float) * count(updated(*chunk)) * count(states_ + (separate_master ? 1 : 0));
-      if (shards_gradients(*chunk) && count(chunk->size) > largest_reduction) largest_reduction = count(chunk->size);
+      if (shards_gradients(*chunk) && count(chunk->size) > largest_reduction)
+        largest_reduction = count(chunk->size);
     }
     const std::size_t parameters = blueprint_.layout.parameters.size();
-    bytes.buffers = 2 * padded(sizeof(StepState))                                    // training and evaluation
-                    + padded(sizeof(double) * count(TokenCountPlaces::size))         // the count
-                    + padded(sizeof(double) * (1 + max_added_losses))                // an evaluation's losses
-                    + padded(sizeof(double) * (count(AgreementPlaces::flags) + parameters))
-                    + padded(parameters + 1)                                         // who asked for a gradient
-                    + padded(sizeof(std::int32_t) * (parameters + 1))                // step counts
-                    + reduction_buffers() * sizeof(float) * largest_reduction
-                    + 2 * sizeof(T) * largest_gather()
-                    + 2 * padded(sizeof(T) * count(blueprint_.bounds.stream_in.size()))
-                    + tie_bytes();
+    bytes.buffers = 2 * padded(sizeof(StepState))                             // training and evaluation
+                    + padded(sizeof(double) * count(TokenCountPlaces::size))  // the count
+                    + padded(sizeof(double) * (1 + max_added_losses))         // an evaluation's losses
+                    + padded(sizeof(double) * (count(AgreementPlaces::flags) + parameters)) +
+                    padded(parameters + 1)                             // who asked for a gradient
+                    + padded(sizeof(std::int32_t) * (parameters + 1))  // step counts
+                    + reduction_buffers() * sizeof(float) * largest_reduction +
+                    2 * sizeof(T) * largest_gather() +
+                    2 * padded(sizeof(T) * count(blueprint_.bounds.stream_in.size())) + tie_bytes();
   }
   /// Chunks overlap where a tied parameter's lies between the units of another.
   std::size_t reduction_buffers() const {
@@ -233,7 +240,8 @@ class PlanWriter {
       if (shards_state(*chunk) && !shards_parameters(*chunk))
         traffic.all_gather(group, count(chunk->slice()), sizeof(T), chunk->ranks);
       if (chunk->tie.empty() || !chunk->trained) continue;
-      for (int i = 0; i < remote_stages(*chunk); ++i) traffic.send("pp", count(updated(*chunk)), sizeof(float));
+      for (int i = 0; i < remote_stages(*chunk); ++i)
+        traffic.send("pp", count(updated(*chunk)), sizeof(float));
     }
     write_gathers(traffic);
     write_pipeline(traffic);
@@ -311,8 +319,8 @@ class PlanWriter {
 
 }  // namespace detail
 
-/// The plan of the rank at `at` in a mesh of `extents`, for a step's batch of `shape` on every rank. Needs no ranks and
-/// allocates no device memory. Throws ConfigError and ShapeError for what cannot work.
+/// The plan of the rank at `at` in a mesh of `extents`, for a step's batch of `shape` on every rank. Needs no
+/// ranks and allocates no device memory. Throws ConfigError and ShapeError for what cannot work.
 template <class Device, class Net, class S, class Optimizer>
 Plan plan_rank(const Net& net, const S& strategy, const Extents& extents, const PlanCoordinates& at,
                const Optimizer& optimizer, const BatchShape& shape) {
@@ -322,7 +330,8 @@ Plan plan_rank(const Net& net, const S& strategy, const Extents& extents, const 
   return detail::PlanWriter<T, Device>(blueprint, settings, extents, at, optimizer.states()).write();
 }
 
-/// The plan of the calling rank: bytes, traffic per step, operations and bubble for a step's batch of `shape`.
+/// The plan of the calling rank: bytes, traffic per step, operations and bubble for a step's batch of
+/// `shape`.
 template <class Net, class S, class MeshType, class Optimizer>
 Plan plan(const Net& net, const S& strategy, const MeshType& mesh, const Optimizer& optimizer,
           const BatchShape& shape) {

@@ -10,14 +10,16 @@
 
 namespace triax {
 
-/// The strategy's answers where they are values; absent policies take the defaults of DataParallel<> and so on.
+/// The strategy's answers where they are values; absent policies take the defaults of DataParallel<> and so
+/// on.
 template <class S>
 constexpr StepSettings step_settings(const S& strategy) {
   const auto gradients = strategy.template get<axis::gradients, DataParallel<>>();
   const auto sharding = strategy.template get<axis::sharding, Sharded<Stage::none>>();
   const auto micro_batches = strategy.template get<axis::micro_batches, MicroBatches<1>>();
   const auto schedule = strategy.template get<axis::schedule, PipelineStage<OneFOneB>>();
-  return {.bucketing = {gradients.bucket_bytes, gradients.first_bucket_bytes, sharding.stage >= Stage::parameters},
+  return {.bucketing = {gradients.bucket_bytes, gradients.first_bucket_bytes,
+                        sharding.stage >= Stage::parameters},
           .sharding = sharding_flags(sharding),
           .micro_batches = micro_batches.count,
           .schedule = schedule.schedule};

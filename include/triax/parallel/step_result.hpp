@@ -16,16 +16,18 @@
 
 namespace triax {
 
-/// A view of a step's numbers, which stay where they were made until they are read. Reading after the next step began
-/// throws Error: the numbers are that step's by then.
+/// A view of a step's numbers, which stay where they were made until they are read. Reading after the next
+/// step began throws Error: the numbers are that step's by then.
 class StepResult {
  public:
-  StepResult(const StepState& state, const std::uint64_t& current_step, const std::vector<std::string>& added_losses)
+  StepResult(const StepState& state, const std::uint64_t& current_step,
+             const std::vector<std::string>& added_losses)
       : state_(&state), current_(&current_step), step_(current_step), added_losses_(&added_losses) {}
 
   /// The mean loss of a token over the whole mesh; 0 for a step without tokens.
   double loss() const { return mean(read().loss); }
-  /// The mean per token of a loss that a layer added under `name`. Throws Error for a name that no layer added.
+  /// The mean per token of a loss that a layer added under `name`. Throws Error for a name that no layer
+  /// added.
   double added_loss(std::string_view name) const {
     for (std::size_t i = 0; i < added_losses_->size(); ++i)
       if ((*added_losses_)[i] == name) return mean(read().added[i]);
@@ -48,8 +50,8 @@ class StepResult {
  private:
   const StepState& read() const {
     if (*current_ != step_)
-      throw Error("this StepResult belongs to step " + std::to_string(step_) + ", but step " + std::to_string(*current_) +
-                  " has begun; read a result before the next step");
+      throw Error("this StepResult belongs to step " + std::to_string(step_) + ", but step " +
+                  std::to_string(*current_) + " has begun; read a result before the next step");
     return *state_;
   }
   double mean(double sum) const { return read().tokens > 0 ? sum / read().tokens : 0.0; }

@@ -13,8 +13,8 @@
 
 namespace triax {
 
-/// The policies that a model is trained under. Each answers one question; questions without an answer take the default:
-/// nothing sharded, one micro-batch, fp32, no clipping.
+/// The policies that a model is trained under. Each answers one question; questions without an answer take
+/// the default: nothing sharded, one micro-batch, fp32, no clipping.
 template <class... Policies>
 class Strategy {
  public:

@@ -19,8 +19,8 @@ enum class By : std::int8_t {
   value,  ///< each element's magnitude
 };
 
-/// Limits gradients once they are reduced, agreed upon and rid of the loss scale. `Clip<By::norm>{.limit = 1}`, or
-/// `Clip<>{By::norm, 1}`.
+/// Limits gradients once they are reduced, agreed upon and rid of the loss scale. `Clip<By::norm>{.limit =
+/// 1}`, or `Clip<>{By::norm, 1}`.
 template <By B = By::run_time>
 struct Clip {
   using axis = triax::axis::clipping;

@@ -20,11 +20,12 @@ enum class Unused : std::uint8_t {
   error,  ///< a MismatchError that names the parameters and ranks
 };
 
-/// Every rank of a replica group works on its own samples; gradients are summed in buckets while backward runs.
+/// Every rank of a replica group works on its own samples; gradients are summed in buckets while backward
+/// runs.
 ///
-/// `SumOrder` is the order of additions over ranks: Order::rank (the default on host backends) gives the same bits whatever
-/// the bucket or the backend. Buckets hold whole units, in the order in which gradients become ready. The first one is
-/// small, so that communication starts early.
+/// `SumOrder` is the order of additions over ranks: Order::rank (the default on host backends) gives the same
+/// bits whatever the bucket or the backend. Buckets hold whole units, in the order in which gradients become
+/// ready. The first one is small, so that communication starts early.
 template <class SumOrder = Order::rank>
 struct DataParallel {
   using axis = triax::axis::gradients;

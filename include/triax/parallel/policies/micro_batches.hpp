@@ -12,8 +12,8 @@ namespace triax {
 /// Marks a number that a policy's value holds.
 inline constexpr int run_time_count = 0;
 
-/// Cuts each rank's batch into micro-batches whose gradients add up: for pipelines, or to save activation memory.
-/// `MicroBatches{8}`, or, where a fixed schedule is to be checked by the compiler, `MicroBatches<8>`.
+/// Cuts each rank's batch into micro-batches whose gradients add up: for pipelines, or to save activation
+/// memory. `MicroBatches{8}`, or, where a fixed schedule is to be checked by the compiler, `MicroBatches<8>`.
 template <int N = run_time_count>
 struct MicroBatches {
   using axis = triax::axis::micro_batches;

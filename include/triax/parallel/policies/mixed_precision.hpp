@@ -27,8 +27,8 @@ struct MixedPrecision {
   using compute = T;
   using scaling = Scaling;
 
-  LossScale loss_scale{};                   ///< how the scale moves; of no meaning under NoScaling
-  Rounding rounding = Rounding::nearest;    ///< of master weights to bf16 parameters
+  LossScale loss_scale{};                 ///< how the scale moves; of no meaning under NoScaling
+  Rounding rounding = Rounding::nearest;  ///< of master weights to bf16 parameters
 };
 
 /// The absent answer: everything in fp32.

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Triax authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The policies of the axes that cut a model's layers, sequences and experts, and of what is stored between forward and
-// backward.
+// The policies of the axes that cut a model's layers, sequences and experts, and of what is stored between
+// forward and backward.
 
 #pragma once
 

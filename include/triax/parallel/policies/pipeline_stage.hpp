@@ -14,8 +14,8 @@ namespace triax {
 /// Marks a schedule that a policy's value holds.
 struct RunTimeSchedule {};
 
-/// Each rank of the pp axis holds a contiguous part of the model's units, cut so that the dearest part is cheap. As a
-/// type, `PipelineStage<OneFOneB>`; as a value, `PipelineStage<>{GPipe{}}`.
+/// Each rank of the pp axis holds a contiguous part of the model's units, cut so that the dearest part is
+/// cheap. As a type, `PipelineStage<OneFOneB>`; as a value, `PipelineStage<>{GPipe{}}`.
 template <class S = RunTimeSchedule>
 struct PipelineStage {
   using axis = triax::axis::schedule;

@@ -28,8 +28,8 @@ enum class Accumulate : std::uint8_t {
   sharded,   ///< every micro-batch is reduce-scattered into the owned slice
 };
 
-/// Each rank of a replica group keeps only its slice of what the stage says. As a type, `Sharded<Stage::parameters>`; as
-/// a value, `Sharded<>{stage}`.
+/// Each rank of a replica group keeps only its slice of what the stage says. As a type,
+/// `Sharded<Stage::parameters>`; as a value, `Sharded<>{stage}`.
 template <Stage S = Stage::run_time>
 struct Sharded {
   using axis = triax::axis::sharding;
