@@ -26,8 +26,8 @@ using World = ThreadCommunicator;
 using Chunks = HandmadeChunks<World>;
 using AgreementType = Agreement<Host, Chunks::ChunkType, World>;
 
-/// Two stages of two replicas; "a" is held on both stages. The third chunk is frozen, and padding follows the fourth's
-/// parameter.
+/// Two stages of two replicas; "a" is held on both stages. The third chunk is frozen, and padding follows the
+/// fourth's parameter.
 const std::vector<Chunks::Spec> specs{
     {0, 0, 4, "a"}, {0, 0, 4}, {1, 1, 4, "", false}, {1, 1, 8, "", true, 6}, {1, 1, 4, "a"}};
 const std::vector<int> bounds{0, 1, 2};

@@ -32,8 +32,8 @@ class HandmadeChunks {
     std::int64_t used = -1;  ///< elements of the parameter; -1: all
   };
 
-  /// Chunks of `specs`, each over `group` and sharded by `flags`. Stages are cut at `bounds`; those of other stages than
-  /// `stage` are in the layout only.
+  /// Chunks of `specs`, each over `group` and sharded by `flags`. Stages are cut at `bounds`; those of other
+  /// stages than `stage` are in the layout only.
   HandmadeChunks(const std::vector<Spec>& specs, Communicator& group, ShardingFlags flags,
                  std::vector<int> bounds = {0, 1 << 20}, int stage = 0) {
     layout.stage_bounds = std::move(bounds);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Triax authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Gradients are summed over ranks and micro-batches, whichever buffers they pass through. All numbers are whole, so
-// sums are exact.
+// Gradients are summed over ranks and micro-batches, whichever buffers they pass through. All numbers are
+// whole, so sums are exact.
 
 #include <cstddef>
 #include <cstdint>

@@ -29,8 +29,8 @@ struct Expected {
   std::size_t bytes;       // of buffers
 };
 
-/// Adds the gradients of `specs` on stages cut at `bounds`, where chunk i has the gradient start[i] everywhere, and
-/// checks that all holders of a tie end with `sums[i]`.
+/// Adds the gradients of `specs` on stages cut at `bounds`, where chunk i has the gradient start[i]
+/// everywhere, and checks that all holders of a tie end with `sums[i]`.
 void check(const std::vector<Chunks::Spec>& specs, const std::vector<int>& bounds,
            const std::vector<float>& start, const std::vector<float>& sums,
            const std::vector<Expected>& expected) {

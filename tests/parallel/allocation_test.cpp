@@ -22,7 +22,8 @@ namespace {
 
 constexpr Stage stages[] = {Stage::none, Stage::optimizer, Stage::gradients, Stage::parameters};
 
-/// Multiplies by the built-in product while it lives: libraries may allocate inside theirs, as oneDNN does to pack.
+/// Multiplies by the built-in product while it lives: libraries may allocate inside theirs, as oneDNN does to
+/// pack.
 class BuiltinProducts {
  public:
   BuiltinProducts() { gemm_table.single_precision = &detail::BuiltinGemm<float>::multiply; }

@@ -29,7 +29,8 @@ std::vector<Extents> meshes() {
   return all;
 }
 
-/// The run that all layouts repeat: clipping is active, and every mesh cuts the batch into micro-batches of its own.
+/// The run that all layouts repeat: clipping is active, and every mesh cuts the batch into micro-batches of
+/// its own.
 Run run_with(const AnyOptimizer& optimizer) {
   Run run;
   run.steps = sanitized ? 5 : 20;
@@ -54,7 +55,8 @@ History checked(const Run& run) {
   return history;
 }
 
-/// Trains on every mesh, with every stage and both schedules, and compares with `reference` and with each other.
+/// Trains on every mesh, with every stage and both schedules, and compares with `reference` and with each
+/// other.
 void compare_layouts(Run run, const History& reference, double weight_tolerance) {
   for (const Extents& mesh : meshes()) {
     run.model.mesh = mesh;

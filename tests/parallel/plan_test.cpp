@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Triax authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The plan against what was allocated and sent, and against formulas. equivalence_test.cpp compares every layout of
-// the fp32 GPT; here are the other precisions, unusual models, single arenas, and mutants that must be found out.
+// The plan against what was allocated and sent, and against formulas. equivalence_test.cpp compares every
+// layout of the fp32 GPT; here are the other precisions, unusual models, single arenas, and mutants that must
+// be found out.
 
 #include <algorithm>
 #include <cstddef>
@@ -195,9 +196,9 @@ bool is_share(std::size_t bytes, std::size_t per_element, const Elements& elemen
 
 }  // namespace
 
-// Rajbhandari et al., "ZeRO", section 5, for our fp32 accumulators. Of N parameters over d ranks, in a compute type of
-// c bytes, tied ones counted at each holder, with K fp32 states of the optimizer (2 for AdamW) and M = 1 master for 16-bit types, 0 for fp32, a rank
-// holds, beside activations and buffers,
+// Rajbhandari et al., "ZeRO", section 5, for our fp32 accumulators. Of N parameters over d ranks, in a
+// compute type of c bytes, tied ones counted at each holder, with K fp32 states of the optimizer (2 for
+// AdamW) and M = 1 master for 16-bit types, 0 for fp32, a rank holds, beside activations and buffers,
 //
 //   stage        parameters   gradients   masters and states
 //   none         c N          4 N         4 (K + M) N
@@ -205,7 +206,8 @@ bool is_share(std::size_t bytes, std::size_t per_element, const Elements& elemen
 //   gradients    c N          4 N / d     4 (K + M) N / d
 //   parameters   c N / d      4 N / d     4 (K + M) N / d
 //
-// where gradients of the last two stages stay 4 N with Accumulate::local. No term depends on the micro-batches.
+// where gradients of the last two stages stay 4 N with Accumulate::local. No term depends on the
+// micro-batches.
 TEST_CASE("bytes fall with dp as the ZeRO formulas say, whatever the micro-batches") {
   for (const Compute compute : {Compute::fp32, Compute::bf16}) {
     for (const int dp : {1, 2, 4}) {
@@ -254,9 +256,10 @@ std::vector<std::uint64_t> unit_elements(ModelRank& model, std::uint64_t ranks) 
 
 }  // namespace
 
-// Volume of a step over dp = 2 for P padded elements of 4 bytes and m micro-batches, by the definitions of Traced: a
-// whole reduction is 2 (d-1)/d P, each half of it (d-1)/d P. ZeRO-2 sends the half that sums m times; ZeRO-3 also gathers
-// parameters for each forward and backward, save those of two units that are still there when it turns round.
+// Volume of a step over dp = 2 for P padded elements of 4 bytes and m micro-batches, by the definitions of
+// Traced: a whole reduction is 2 (d-1)/d P, each half of it (d-1)/d P. ZeRO-2 sends the half that sums m
+// times; ZeRO-3 also gathers parameters for each forward and backward, save those of two units that are still
+// there when it turns round.
 TEST_CASE("traffic over dp follows the formulas of the sharding stages") {
   for (const std::uint64_t m : {1U, 3U}) {
     for (const Stage stage : stages) {

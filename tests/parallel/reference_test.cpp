@@ -56,8 +56,8 @@ struct Tolerances {
   double last;
 };
 
-/// Trains the model and, on rank 0, the reference from the same weights, and compares all along. `update` is the
-/// reference's.
+/// Trains the model and, on rank 0, the reference from the same weights, and compares all along. `update` is
+/// the reference's.
 void follow_reference(const GptOptions& options, const std::function<void(Reference&)>& update,
                       const Tolerances& tolerances) {
   run_threads(options.mesh.product(), [&](ThreadCommunicator world) {

@@ -29,8 +29,8 @@ const std::string holders_of_a[] = {"1.0.first", "2.0.second", "5.0.first"};
 const std::string holders_of_b[] = {"1.0.second", "2.0.first"};
 const std::string holders_of_c[] = {"4.0.first", "4.0.second"};
 
-/// Three ties: over several units, between neighbours, and within a unit. Cut into three stages, the first has holders
-/// of two stages; cut into two, "a" has two holders on the first.
+/// Three ties: over several units, between neighbours, and within a unit. Cut into three stages, the first
+/// has holders of two stages; cut into two, "a" has two holders on the first.
 ProbeOptions tied_probe() {
   ProbeOptions options;
   options.units[1].ties = {"a", "b"};

@@ -16,7 +16,8 @@
 
 namespace triax::test {
 
-/// A batch of text of the whole mesh: windows of a sentence that repeats, so that there is something to learn.
+/// A batch of text of the whole mesh: windows of a sentence that repeats, so that there is something to
+/// learn.
 class TextBatch {
  public:
   TextBatch(int step, std::int64_t sequences, std::int64_t tokens, std::int32_t vocabulary = 32);
@@ -58,15 +59,15 @@ struct History {
   std::vector<std::string> discrepancies;
 };
 
-/// Does the run's steps on the ranks of a world that begins in `begin(f)`, which calls f(rank's model) on each rank.
-/// Compares plan and measurement on every rank after the second step.
+/// Does the run's steps on the ranks of a world that begins in `begin(f)`, which calls f(rank's model) on
+/// each rank. Compares plan and measurement on every rank after the second step.
 History train_on(const Run& run, const std::function<void(const std::function<void(ModelRank&)>&)>& begin);
 
 /// The run on threads.
 History train(const Run& run);
 
-/// The elements, messages and bytes in which a rank's plan for `shape` differs from what was measured since its traffic
-/// was last reset, when one step was done since; a line each.
+/// The elements, messages and bytes in which a rank's plan for `shape` differs from what was measured since
+/// its traffic was last reset, when one step was done since; a line each.
 std::vector<std::string> compare_with_plan(ModelRank& model, const BatchShape& shape);
 
 /// The largest |a - b| over all weights.
