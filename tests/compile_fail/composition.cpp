@@ -203,24 +203,35 @@ double no_schedule_type(ThreadCommunicator world) {
 }
 #endif
 
+#ifdef TRIAX_FAIL_22
+// TRIAX_FAIL_22: this version runs schedules with one virtual stage on each rank, in rank order, and undivided backward
+//   passes
+struct Interleaved : OneFOneB {
+  static constexpr int virtual_stages = 2;
+};
+double two_virtual_stages(ThreadCommunicator world) {
+  return train<Strategy<DataParallel<>, PipelineStage<Interleaved>>>(world);
+}
+#endif
+
 // ---- Meshes and communicators ----
 
-#ifdef TRIAX_FAIL_22
-// TRIAX_FAIL_22: an extent that is fixed in a mesh's type cannot be automatic
+#ifdef TRIAX_FAIL_23
+// TRIAX_FAIL_23: an extent that is fixed in a mesh's type cannot be automatic
 double fixed_automatic(ThreadCommunicator world) {
   return train<Strategy<DataParallel<>>, Extents{.dp = automatic}>(world);
 }
 #endif
 
-#ifdef TRIAX_FAIL_23
-// TRIAX_FAIL_23: the third argument of Parallel is no Mesh; arrange the world by Mesh mesh(world, {.dp = ...})
+#ifdef TRIAX_FAIL_24
+// TRIAX_FAIL_24: the third argument of Parallel is no Mesh; arrange the world by Mesh mesh(world, {.dp = ...})
 double no_mesh(ThreadCommunicator world) {
   Parallel model(Net{}, Strategy<DataParallel<>>{}, world, AdamW{});
   return model.step(Batch<Host>{}).loss();
 }
 #endif
 
-#if defined(TRIAX_FAIL_24) || defined(TRIAX_FAIL_25) || defined(TRIAX_FAIL_26)
+#if defined(TRIAX_FAIL_25) || defined(TRIAX_FAIL_26) || defined(TRIAX_FAIL_27)
 /// Offers what a Mesh needs, and of the rest what the switches say.
 template <bool Broadcasts, bool Scatters, bool Sends>
 class Limited {
@@ -249,20 +260,20 @@ class Limited {
 using Single = Strategy<DataParallel<>, PipelineStage<>>;
 #endif
 
-#ifdef TRIAX_FAIL_24
-// TRIAX_FAIL_24: training needs a communicator with all_reduce and broadcast;
+#ifdef TRIAX_FAIL_25
+// TRIAX_FAIL_25: training needs a communicator with all_reduce and broadcast;
 //   static_assert(triax::GradientCommunicator<YourCommunicator>) says what it lacks
 double no_broadcast() { return train<Single, four, AdamW>(Limited<false, true, true>{}); }
 #endif
 
-#ifdef TRIAX_FAIL_25
-// TRIAX_FAIL_25: training needs a communicator with reduce_scatter and all_gather;
+#ifdef TRIAX_FAIL_26
+// TRIAX_FAIL_26: training needs a communicator with reduce_scatter and all_gather;
 //   static_assert(triax::ShardingCommunicator<YourCommunicator>) says what it lacks
 double no_reduce_scatter() { return train<Single, four, AdamW>(Limited<true, false, true>{}); }
 #endif
 
-#ifdef TRIAX_FAIL_26
-// TRIAX_FAIL_26: training needs a communicator with send and recv;
+#ifdef TRIAX_FAIL_27
+// TRIAX_FAIL_27: training needs a communicator with send and recv;
 //   static_assert(triax::PipelineCommunicator<YourCommunicator>) says what it lacks
 double no_send() { return train<Single, four, AdamW>(Limited<true, true, false>{}); }
 #endif

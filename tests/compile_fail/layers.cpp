@@ -70,7 +70,12 @@ double no_input_layer(ThreadCommunicator world) { return train<Net<Gain, Gain>>(
 #endif
 
 #ifdef TRIAX_FAIL_4
-// TRIAX_FAIL_4: the model's loss is no LossLayer; static_assert(triax::LossLayer<YourLoss>) says what it lacks
+// TRIAX_FAIL_4: the first entry of the model's layers is no InputLayer
+double repeated_input_layer(ThreadCommunicator world) { return train<Net<Repeat<InputValues>, Gain>>(world); }
+#endif
+
+#ifdef TRIAX_FAIL_5
+// TRIAX_FAIL_5: the model's loss is no LossLayer; static_assert(triax::LossLayer<YourLoss>) says what it lacks
 struct WithoutLoss {
   std::tuple<InputValues, Gain> layers;
   Gain loss;
@@ -78,8 +83,8 @@ struct WithoutLoss {
 double no_loss(ThreadCommunicator world) { return train<WithoutLoss>(world); }
 #endif
 
-#ifdef TRIAX_FAIL_5
-// TRIAX_FAIL_5: a model needs a member `layers`, a std::tuple of layers, and a member `loss`
+#ifdef TRIAX_FAIL_6
+// TRIAX_FAIL_6: a model needs a member `layers`, a std::tuple of layers, and a member `loss`
 struct Layers {
   std::array<Gain, 3> layers;
   MeanSquaredError loss;
@@ -87,28 +92,28 @@ struct Layers {
 double no_tuple(ThreadCommunicator world) { return train<Layers>(world); }
 #endif
 
-#ifdef TRIAX_FAIL_6
-// TRIAX_FAIL_6: a model needs a member `layers`, a std::tuple of layers, and a member `loss`
+#ifdef TRIAX_FAIL_7
+// TRIAX_FAIL_7: a model needs a member `layers`, a std::tuple of layers, and a member `loss`
 double no_model(ThreadCommunicator world) { return train<Gain>(world); }
 #endif
 
-#ifdef TRIAX_FAIL_7
-// TRIAX_FAIL_7: an entry of the model's layers is no Layer; static_assert(triax::Layer<YourLayer>) says what it lacks
+#ifdef TRIAX_FAIL_8
+// TRIAX_FAIL_8: an entry of the model's layers is no Layer; static_assert(triax::Layer<YourLayer>) says what it lacks
 double second_input_layer(ThreadCommunicator world) { return train<Net<InputValues, InputValues>>(world); }
 #endif
 
 // ---- Layers that miss a part of the concept: the note names it ----
 
-#ifdef TRIAX_FAIL_8
-// TRIAX_FAIL_8 note: DeclaresParameters
+#ifdef TRIAX_FAIL_9
+// TRIAX_FAIL_9 note: DeclaresParameters
 struct WithoutParameters : Gain {
   std::vector<Parameter> parameters() const;
 };
 static_assert(Layer<WithoutParameters>);
 #endif
 
-#ifdef TRIAX_FAIL_9
-// TRIAX_FAIL_9 note: HasCache
+#ifdef TRIAX_FAIL_10
+// TRIAX_FAIL_10 note: HasCache
 struct WithoutCache {
   std::array<Parameter, 0> parameters() const;
   template <class Ctx>
@@ -119,8 +124,8 @@ struct WithoutCache {
 static_assert(Layer<WithoutCache>);
 #endif
 
-#ifdef TRIAX_FAIL_10
-// TRIAX_FAIL_10 note: ForwardMapsStreamToStream
+#ifdef TRIAX_FAIL_11
+// TRIAX_FAIL_11 note: ForwardMapsStreamToStream
 struct ForwardWithoutResult : Gain {
   template <class Ctx>
   void forward(Ctx& ctx, typename Ctx::tensor x, Cache<Ctx>& cache) const;
@@ -128,8 +133,8 @@ struct ForwardWithoutResult : Gain {
 static_assert(Layer<ForwardWithoutResult>);
 #endif
 
-#ifdef TRIAX_FAIL_11
-// TRIAX_FAIL_11 note: BackwardMapsStreamToStream
+#ifdef TRIAX_FAIL_12
+// TRIAX_FAIL_12 note: BackwardMapsStreamToStream
 struct BackwardWithoutCache : Gain {
   template <class Ctx>
   typename Ctx::tensor backward(Ctx& ctx, typename Ctx::tensor dy) const;
@@ -137,13 +142,13 @@ struct BackwardWithoutCache : Gain {
 static_assert(Layer<BackwardWithoutCache>);
 #endif
 
-#ifdef TRIAX_FAIL_12
-// TRIAX_FAIL_12 note: ForwardMakesStream
+#ifdef TRIAX_FAIL_13
+// TRIAX_FAIL_13 note: ForwardMakesStream
 static_assert(InputLayer<Gain>);
 #endif
 
-#ifdef TRIAX_FAIL_13
-// TRIAX_FAIL_13 note: BackwardStartsFromSeed
+#ifdef TRIAX_FAIL_14
+// TRIAX_FAIL_14 note: BackwardStartsFromSeed
 struct LossWithoutStart : MeanSquaredError {
   template <class Ctx>
   typename Ctx::tensor backward(Ctx& ctx, typename Ctx::tensor dy, Cache<Ctx>& cache) const;
@@ -151,15 +156,15 @@ struct LossWithoutStart : MeanSquaredError {
 static_assert(LossLayer<LossWithoutStart>);
 #endif
 
-#ifdef TRIAX_FAIL_14
-// TRIAX_FAIL_14 note: SplitsBackward
+#ifdef TRIAX_FAIL_15
+// TRIAX_FAIL_15 note: SplitsBackward
 static_assert(SplitLayer<Gain>);
 #endif
 
 // ---- Other concepts of user types ----
 
-#ifdef TRIAX_FAIL_15
-// TRIAX_FAIL_15 note: UpdatesRange
+#ifdef TRIAX_FAIL_16
+// TRIAX_FAIL_16 note: UpdatesRange
 struct OptimizerOfTensors {
   LearningRate lr = 0.1;
   static constexpr bool elementwise = true;
@@ -171,8 +176,8 @@ struct OptimizerOfTensors {
 static_assert(Optimizer<OptimizerOfTensors>);
 #endif
 
-#ifdef TRIAX_FAIL_16
-// TRIAX_FAIL_16 note: Splits
+#ifdef TRIAX_FAIL_17
+// TRIAX_FAIL_17 note: Splits
 struct WithoutSplit {
   using device = Host;
   int rank() const noexcept;
@@ -183,8 +188,8 @@ static_assert(WorldCommunicator<WithoutSplit>);
 
 // ---- A loop over a tensor outside of a launch, which no other device could run ----
 
-#ifdef TRIAX_FAIL_17
-// TRIAX_FAIL_17: operator[]
+#ifdef TRIAX_FAIL_18
+// TRIAX_FAIL_18: operator[]
 struct RawLoop : Gain {
   template <class Ctx>
   typename Ctx::tensor forward(Ctx& ctx, typename Ctx::tensor x, Cache<Ctx>& cache) const {

@@ -177,6 +177,44 @@ TEST_CASE("a later batch must have the same size on all ranks, of a pipeline too
   }
 }
 
+TEST_CASE("what a layer writes stays where it is, whatever is sharded") {
+  for (const Stage stage : every_stage) {
+    on_ranks(4, [&](ThreadCommunicator world) {
+      Parameter state = filled("state", {40}, 5), frozen = filled("frozen", {3}, 2);
+      state.kind = ParameterKind::state;
+      frozen.frozen = true;
+      Script script;
+      const auto model = make_trainer<float>(world, {.net = scripted_net({filled("p", {33}, 1), state, frozen}, {}, 2),
+                                                     .extents = {.dp = 2, .pp = 2},
+                                                     .optimizer = AdamW{},
+                                                     .stage = stage,
+                                                     .micro_batches = 3,
+                                                     .script = &script});
+      const Rows rows = Rows::of(std::vector<std::vector<float>>(3, std::vector<float>(76)));
+      model->step(rows);
+      model->evaluate(rows);
+      model->step(rows);
+      CHECK(model->parameter("1.0.state") == std::vector<float>(40, 5 + 2 * 3));
+      CHECK(model->parameter("1.0.frozen") == std::vector<float>(3, 2));
+      CHECK(model->bytes() == model->planned(rows.batch().shape()).bytes);
+      if (world.rank() < 2) CHECK(script.seen["state"] == std::vector<float>(40, 5 + 2 * 3 - 1));
+    });
+  }
+}
+
+TEST_CASE("parameters without a shape and with the same name are refused") {
+  const auto message_of_net = [](const ScriptedNet& net) {
+    std::string message;
+    on_ranks(1, [&](ThreadCommunicator world) {
+      const auto model = make_trainer<float>(world, {.net = net});
+      message = message_of<ConfigError>([&] { model->reserve({1, 1, 1, 0}); });
+    });
+    return message;
+  };
+  CHECK(contains(message_of_net(scripted_net({filled("a", {1}, 1)}, {filled("b", {}, 1)})), "2.0.b has no shape"));
+  CHECK(contains(message_of_net(scripted_net({filled("a", {1}, 1), filled("b", {1}, 1), filled("a", {0}, 1)})), "two parameters called 1.0.a"));
+}
+
 TEST_CASE("holders of a tie that are not declared alike are refused before memory is taken") {
   const auto message_with = [](auto change) {
     Parameter a = filled("a", {2}, 1), b = filled("b", {2}, 1);

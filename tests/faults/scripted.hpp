@@ -84,9 +84,11 @@ struct Dots {
     const auto y = ctx.output(x.shape());
     const auto inputs = ctx.batch().input_values();
     const auto weights = all([&](int i) { return ctx.parameter(i); });
+    const bool training = ctx.training();
     ctx.device.launch(
         [=, this] {
           note(weights);
+          if (training) count_forwards(weights);
           for (std::int64_t row = 0; row < x.rows(); ++row) {
             double sum = real(x.data()[row]);
             std::int64_t column = row * inputs.columns() + first_column;
@@ -147,6 +149,14 @@ struct Dots {
       const_cast<T*>(values.data())[i] = static_cast<T>(nan);
       if (gradient) gradient.data()[i] = nan;
     }
+  }
+  /// A parameter of kind `state` counts the forwards of training.
+  template <class Weights>
+  void count_forwards(const Weights& weights) const {
+    using T = typename Weights::value_type::value_type;
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::int64_t j = 0; declared[i].kind == ParameterKind::state && j < weights[i].size(); ++j)
+        const_cast<T*>(weights[i].data())[j] = static_cast<T>(static_cast<float>(weights[i].data()[j]) + 1);
   }
   template <class Weights>
   void note(const Weights& weights) const {

@@ -4,6 +4,7 @@
 // Rules that wait for values: the sentence that the compiler would give, as a ConfigError on every rank, before memory is
 // taken or a communicator is made. (The compiler's are in tests/compile_fail.)
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include <triax/nn/repeat.hpp>
 #include <triax/optim/sgd.hpp>
 #include <triax/parallel/parallel.hpp>
+#include <triax/schedule/forward_only.hpp>
 #include <triax/schedule/gpipe.hpp>
 
 namespace triax::test {
@@ -95,11 +97,11 @@ TEST_CASE("an axis whose layers do not exist yet must be 1") {
 }
 
 /// Every policy that has a value, in that form.
-using Values = Strategy<DataParallel<>, Sharded<>, MicroBatches<>, PipelineStage<>, Activations<>>;
+using Values = Strategy<DataParallel<>, Sharded<>, MicroBatches<>, PipelineStage<>, Activations<>, Clip<>, MixedPrecision<fp16>>;
 
 TEST_CASE("policies as values") {
   const auto with = [](Sharded<> sharded, int micro_batches = 1, AnySchedule schedule = OneFOneB{}, Store store = Store::keep) {
-    return Values{{}, sharded, {micro_batches}, {schedule}, {store}};
+    return Values{{}, sharded, {micro_batches}, {schedule}, {store}, {}, {}};
   };
   refuse(TRIAX_SAY_FEW_UNITS, with({}), {.pp = 3}, 1);
   refuse(TRIAX_SAY_FEW_UNITS, with({}), {.dp = 2, .pp = 2}, 0);
@@ -114,12 +116,31 @@ TEST_CASE("policies as values") {
     refuse<Values, NotElementwise>(TRIAX_SAY_NOT_ELEMENTWISE, with({stage}), {.dp = 2});
 }
 
+TEST_CASE("schedules that the engine does not run") {
+  AnySchedule interleaved = OneFOneB{}, reversed = OneFOneB{}, split = OneFOneB{};
+  interleaved.virtual_stages = 2;
+  reversed.placement = [](int rank, int, int ranks) { return ranks - 1 - rank; };
+  split.passes = Passes::forward_backward_weight;
+  for (const AnySchedule& schedule : {interleaved, reversed, split, AnySchedule(ForwardOnly{})})
+    refuse(TRIAX_SAY_NO_SUCH_SCHEDULE, Values{{}, {}, {2}, {schedule}, {}, {}, {}}, {.pp = 2});
+}
+
+TEST_CASE("options that cannot work") {
+  const auto with = [](Clip<> clip, LossScale scale) { return Values{{}, {}, {1}, {}, {}, clip, {scale, Rounding::nearest}}; };
+  refuse("triax: Clip needs a positive limit, but got 0", with({By::norm, 0}, {}), {});
+  refuse("triax: Clip needs a positive limit, but got -1", with({By::value, -1}, {}), {});
+  refuse("triax: Clip needs a positive limit, but got nan", with({By::norm, std::nanf("")}, {}), {});
+  for (const LossScale& scale : {LossScale{.initial = 0}, LossScale{.initial = -2}, LossScale{.initial = HUGE_VALF},
+                                 LossScale{.growth = 0.5F}, LossScale{.backoff = 0}, LossScale{.backoff = 2}, LossScale{.interval = 0}})
+    refuse("triax: LossScale needs", with({}, scale), {});
+}
+
 TEST_CASE("the sentence about a schedule goes on to say where") {
   std::string message;
   run_threads(2, [&](ThreadCommunicator world) {
     Mesh mesh(world, {.pp = 2});
     try {
-      const Parallel model(net_of(3), Values{{}, {}, {2}, {Stubborn{}}, {}}, mesh, Sgd{});
+      const Parallel model(net_of(3), Values{{}, {}, {2}, {Stubborn{}}, {}, {}, {}}, mesh, Sgd{});
     } catch (const ConfigError& error) {
       if (world.rank() == 0) message = error.what();
     }

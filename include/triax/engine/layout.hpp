@@ -30,6 +30,7 @@ struct PlacedParameter {
   std::int64_t offset = 0;  ///< first element in the chunk
 
   bool trained() const { return !declared.frozen && declared.kind == ParameterKind::trained; }
+  bool written() const { return declared.kind == ParameterKind::state; }
   /// What keys the parameter's initial values: copies of one tied parameter start equal.
   const std::string& random_name() const { return declared.tie.empty() ? path : declared.tie; }
 };
@@ -41,6 +42,7 @@ struct ChunkShape {
   Axes group{};   ///< the axes over which it is copied and its gradient is partial
   int ranks = 1;  ///< of that group
   bool trained = true;
+  bool written = false;      ///< by layers (ParameterKind::state): every rank holds all of it
   std::string tie{};              ///< a tied parameter is a chunk of its own
   std::int64_t size = 0;          ///< elements, a multiple of ranks
   std::vector<int> parameters{};  ///< indices into ModelLayout::parameters
@@ -130,6 +132,18 @@ inline std::vector<int> bucket_of_units(const ModelLayout& layout, const Bucketi
   return buckets;
 }
 
+/// Throws ConfigError for what a layer forgot.
+inline void check_declarations(const std::vector<PlacedParameter>& parameters) {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].declared.shape.rank() == 0)
+      throw ConfigError("parameter " + parameters[i].path + " has no shape; a scalar has the shape {1}");
+    for (std::size_t j = i; j-- > 0 && parameters[j].unit == parameters[i].unit;)
+      if (parameters[j].path == parameters[i].path)
+        throw ConfigError("a layer declares two parameters called " + parameters[i].path +
+                          "; their names must differ, since initial values and access depend on them");
+  }
+}
+
 inline void check_ties(const std::vector<PlacedParameter>& parameters) {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
@@ -170,6 +184,7 @@ ModelLayout declare_parameters(const Net& net, const Extents& extents) {
     });
   }
   layout.first_parameter.push_back(static_cast<int>(layout.parameters.size()));
+  detail::check_declarations(layout.parameters);
   detail::check_ties(layout.parameters);
   return layout;
 }
@@ -188,15 +203,15 @@ inline void form_chunks(ModelLayout& layout, std::vector<int> stage_bounds, cons
     for (; chunk < layout.chunks.size(); ++chunk) {
       const ChunkShape& other = layout.chunks[chunk];
       const bool untied = other.tie.empty() && parameter.declared.tie.empty();
-      if (bucket_of_chunk[chunk] == bucket && other.group == group && other.trained == parameter.trained() &&
-          untied)
-        break;
+      const bool alike = other.trained == parameter.trained() && other.written == parameter.written();
+      if (bucket_of_chunk[chunk] == bucket && other.group == group && alike && untied) break;
     }
     if (chunk == layout.chunks.size()) {
       layout.chunks.push_back({.first_unit = parameter.unit,
                                .group = group,
                                .ranks = detail::group_size(group, extents),
                                .trained = parameter.trained(),
+                               .written = parameter.written(),
                                .tie = parameter.declared.tie});
       bucket_of_chunk.push_back(bucket);
     }

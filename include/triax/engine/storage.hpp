@@ -70,11 +70,12 @@ class Storage {
     }
   }
 
-  /// What a stage's flags mean for one chunk: a group of one rank shares nothing out, and what is not trained
-  /// has no gradient or state.
+  /// What a stage's flags mean for one chunk: a group of one rank shares nothing out, what is not trained has
+  /// no gradient or state, and what layers write stays where they write it.
   static ShardingFlags effective(ShardingFlags flags, const ChunkShape& shape) {
     if (shape.ranks == 1) return {};
-    return {flags.state && shape.trained, flags.gradients && shape.trained, flags.parameters};
+    return {flags.state && shape.trained, flags.gradients && shape.trained,
+            flags.parameters && !shape.written};
   }
 
   std::vector<ChunkType>& chunks() { return chunks_; }

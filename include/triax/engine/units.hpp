@@ -104,23 +104,23 @@ class UnitRunner {
 
   UnitPlace place(int unit) const { return places_[static_cast<std::size_t>(unit)]; }
 
-  /// Runs the forward of `unit`; an input layer ignores `x`.
+  /// Runs the forward of `unit`; the first of the model ignores `x`.
   tensor forward(int unit, Context& ctx, tensor x, int slot) {
     return visit(
         unit, [&]<class L, std::size_t I>(const L& layer, std::integral_constant<std::size_t, I>) -> tensor {
           auto& cache = std::get<I>(caches_)[index(unit, slot)];
-          if constexpr (InputLayer<L, Context>)
+          if constexpr (I == 0)
             return layer.forward(ctx, cache);
           else
             return layer.forward(ctx, x, cache);
         });
   }
-  /// Runs the backward of `unit`; null after an input layer.
+  /// Runs the backward of `unit`; null after the model's first.
   tensor backward(int unit, Context& ctx, tensor dy, int slot) {
     return visit(
         unit, [&]<class L, std::size_t I>(const L& layer, std::integral_constant<std::size_t, I>) -> tensor {
           auto& cache = std::get<I>(caches_)[index(unit, slot)];
-          if constexpr (InputLayer<L, Context>) {
+          if constexpr (I == 0) {
             layer.backward(ctx, dy, cache);
             return {};
           } else {

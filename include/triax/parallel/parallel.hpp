@@ -49,6 +49,7 @@ class Parallel : public std::conditional_t<Rules<Net, S, MeshType, OptimizerType
   static_assert(Legal::computes, TRIAX_SAY_NO_COMPUTE);
   static_assert(Legal::scaled, TRIAX_SAY_NO_SCALER);
   static_assert(Legal::is_schedule, TRIAX_SAY_NO_SCHEDULE_TYPE);
+  static_assert(Legal::runs_schedule, TRIAX_SAY_NO_SUCH_SCHEDULE);
   static_assert(Legal::counts_micro_batches, TRIAX_SAY_MICRO_BATCHES);
   static_assert(Legal::data_parallel_when_needed, TRIAX_SAY_NO_DATA_PARALLEL);
   static_assert(Legal::schedule_when_needed, TRIAX_SAY_NO_SCHEDULE);

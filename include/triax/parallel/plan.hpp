@@ -147,7 +147,7 @@ class PlanWriter {
     return settings_.sharding.gradients && chunk.ranks > 1 && chunk.trained;
   }
   bool shards_parameters(const ChunkShape& chunk) const {
-    return settings_.sharding.parameters && chunk.ranks > 1;
+    return settings_.sharding.parameters && chunk.ranks > 1 && !chunk.written;
   }
   std::int64_t updated(const ChunkShape& chunk) const {
     return shards_state(chunk) ? chunk.slice() : chunk.size;

@@ -52,7 +52,7 @@ struct ModelFacts<Net> {
   template <std::size_t I>
   using layer = typename entry_unit<Net, I>::layer_type;
 
-  static constexpr bool first_is_input = InputLayer<layer<0>>;
+  static constexpr bool first_is_input = InputLayer<layer<0>> && entry_unit<Net, 0>::fixed_count == 1;
   static constexpr bool rest_are_layers = []<std::size_t... I>(std::index_sequence<I...>) {
     return (Layer<layer<I + 1>> && ...);
   }(std::make_index_sequence<entry_count<Net> - 1>{});
@@ -93,6 +93,11 @@ template <class Policy>
 concept FixesStore = !std::is_member_pointer_v<decltype(&Policy::store)>;
 template <class Policy>
 concept FixesCount = !std::is_member_pointer_v<decltype(&Policy::count)>;
+
+/// Whether the interpreter can carry out the tables of a schedule.
+constexpr bool engine_runs(const AnySchedule& schedule) {
+  return schedule.virtual_stages == 1 && schedule.placement == round_robin && schedule.passes == Passes::forward_backward;
+}
 
 }  // namespace detail
 
@@ -160,6 +165,12 @@ struct Rules {
   using ScheduleType = typename policy<axis::schedule, PipelineStage<OneFOneB>>::schedule_type;
   static constexpr bool schedule_at_run_time = std::is_same_v<ScheduleType, RunTimeSchedule>;
   static constexpr bool is_schedule = schedule_at_run_time || Schedule<ScheduleType>;
+  static constexpr bool runs_schedule = [] {
+    if constexpr (is_schedule && !schedule_at_run_time)
+      return detail::engine_runs(AnySchedule(ScheduleType{}));
+    else
+      return true;
+  }();
   /// run_time_count when the policy's value says it.
   static constexpr int micro_batches = [] {
     using Policy = policy<axis::micro_batches, MicroBatches<1>>;
@@ -178,7 +189,7 @@ struct Rules {
   static constexpr bool enough_units = Model::fixed_units < 0 || extent(Axis::pp) <= Model::fixed_units;
   static constexpr bool schedule_verifies = [] {
     constexpr bool fixed = extent(Axis::pp) > 1 && !schedule_at_run_time && micro_batches > run_time_count;
-    if constexpr (fixed && is_schedule)
+    if constexpr (fixed && is_schedule && runs_schedule)
       return fixed_table<ScheduleType, extent(Axis::pp), micro_batches>.fault == Fault::none;
     else
       return true;
@@ -194,9 +205,9 @@ struct Rules {
   static constexpr bool legal =
       is_strategy && all_policies && one_per_axis && is_model && first_is_input && rest_are_layers && ends_in_loss &&
       is_optimizer && is_mesh && reduces && shards && pipelines && sharded_with_data_parallel && sharded_elementwise &&
-      keeps_activations && computes && scaled && is_schedule && counts_micro_batches && data_parallel_when_needed &&
-      schedule_when_needed && enough_units && schedule_verifies && tensor_policy && context_policy && expert_policy &&
-      tensor_layer && context_layer && expert_layer;
+      keeps_activations && computes && scaled && is_schedule && runs_schedule && counts_micro_batches &&
+      data_parallel_when_needed && schedule_when_needed && enough_units && schedule_verifies && tensor_policy &&
+      context_policy && expert_policy && tensor_layer && context_layer && expert_layer;
 
   /// The same rules on values. Throws ConfigError with the rule's sentence, before anything is allocated.
   static void check(const Net& net, const S& strategy, const Extents& extents) {
@@ -222,10 +233,20 @@ struct Rules {
     const int count = strategy.template get<axis::micro_batches, MicroBatches<1>>().count;
     if (count < 1) throw ConfigError(std::string(TRIAX_SAY_MICRO_BATCHES) + ", but got " + std::to_string(count));
     const auto schedule = strategy.template get<axis::schedule, PipelineStage<OneFOneB>>();
+    require(detail::engine_runs(schedule.schedule), TRIAX_SAY_NO_SUCH_SCHEDULE);
     const ScheduleTable table = generate_table(schedule.schedule, extents.pp, count);
     if (table.fault() != Fault::none)
       throw ConfigError(std::string(TRIAX_SAY_BAD_SCHEDULE) + ": " +
                         describe_fault(schedule.schedule, extents.pp, count, table));
+
+    const auto clip = strategy.template get<axis::clipping, Clip<By::none>>();
+    if (clip.by != By::none && !(clip.limit > 0))
+      throw ConfigError("triax: Clip needs a positive limit, but got " + std::to_string(clip.limit));
+    const LossScale scale = strategy.template get<axis::precision, FullPrecision>().loss_scale;
+    const bool can_move = scale.growth >= 1 && scale.backoff > 0 && scale.backoff <= 1 && scale.interval >= 1;
+    require(scale.initial > 0 && scale.initial <= scale.ceiling && can_move,
+            "triax: LossScale needs a positive initial scale up to its ceiling, a growth of at least 1, a backoff above 0 and "
+            "up to 1, and an interval of at least 1");
   }
 };
 

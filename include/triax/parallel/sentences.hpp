@@ -40,6 +40,8 @@
   "triax: pp is larger than 1, but the Strategy does not say in which order micro-batches are worked on; add PipelineStage<OneFOneB>"
 #define TRIAX_SAY_NO_SCHEDULE_TYPE \
   "triax: the argument of PipelineStage is no Schedule; static_assert(triax::Schedule<YourSchedule>) says what it lacks"
+#define TRIAX_SAY_NO_SUCH_SCHEDULE \
+  "triax: this version runs schedules with one virtual stage on each rank, in rank order, and undivided backward passes"
 #define TRIAX_SAY_MICRO_BATCHES \
   "triax: MicroBatches needs a positive number"
 #define TRIAX_SAY_FEW_UNITS \
