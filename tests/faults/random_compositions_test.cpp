@@ -45,10 +45,11 @@ class Reference {
   struct Token {
     std::vector<float> slopes;
     double weight = 1;
+    std::vector<std::string> unused;  ///< parameters of which its rank has no gradient
   };
 
-  /// Sets loss, norm and gradients of the tokens; a parameter in `unused` has none.
-  void differentiate(const std::vector<Token>& tokens, const std::vector<std::string>& unused) {
+  /// Sets loss, norm and gradients of the tokens.
+  void differentiate(const std::vector<Token>& tokens) {
     gradients.assign(values.size(), {});
     for (std::size_t i = 0; i < values.size(); ++i) gradients[i].resize(values[i].size());
     present.assign(values.size(), false);
@@ -64,7 +65,7 @@ class Reference {
           for (std::size_t j = 0; j < values[w.values].size(); ++j) dot += values[w.values][j] * slope(token, w, j);
       if (count > 0) loss += token.weight * dot * product / count;
       for (const Weight& w : weights) {
-        const bool used = std::find(unused.begin(), unused.end(), w.name) == unused.end();
+        const bool used = std::find(token.unused.begin(), token.unused.end(), w.name) == token.unused.end();
         if (w.frozen || !used) continue;
         present[w.values] = true;
         for (std::size_t j = 0; j < values[w.values].size() && count > 0; ++j)
@@ -186,24 +187,27 @@ class Case {
 /// A step's data: that of each data-parallel rank, and all tokens.
 struct StepData {
   std::vector<Rows> of_rank;
+  std::vector<std::vector<std::string>> unused_of_rank;
   std::vector<Reference::Token> all;
-  std::vector<std::string> unused;
 };
 StepData step_data(Case& c, bool largest) {
   StepData data;
   const std::size_t sequences = largest ? c.most_sequences : 1 + c.below(c.most_sequences);
   const std::size_t tokens = largest ? c.most_tokens : 1 + c.below(c.most_tokens);
   const bool no_token_counts = c.one_in(12);
-  if (c.one_in(4)) data.unused.push_back("p" + std::to_string(c.below(6)));
+  const bool somewhere_unused = c.one_in(3);
+  const std::string unused = "p" + std::to_string(c.below(6));
   for (int rank = 0; rank < c.dp; ++rank) {
     std::vector<std::vector<float>> slopes;
     std::vector<float> weights;
     const bool rank_is_empty = c.one_in(6) || no_token_counts;
+    data.unused_of_rank.emplace_back();
+    if (somewhere_unused && !c.one_in(3)) data.unused_of_rank.back().push_back(unused);
     for (std::size_t i = 0; i < sequences * tokens; ++i) {
       std::vector<float>& row = slopes.emplace_back();
       for (std::int64_t j = 0; j < c.columns; ++j) row.push_back((static_cast<float>(c.below(9)) - 3) / 64);
       weights.push_back(rank_is_empty || c.one_in(5) ? 0 : static_cast<float>(1 + c.below(2)));
-      data.all.push_back({row, real(weights.back())});
+      data.all.push_back({row, real(weights.back()), data.unused_of_rank.back()});
     }
     data.of_rank.push_back(Rows::of(slopes, weights).in_sequences_of(static_cast<std::int64_t>(tokens)));
   }
@@ -232,12 +236,15 @@ std::string differences(unsigned number) {
     const BatchShape most{static_cast<std::int64_t>(c.most_sequences), static_cast<std::int64_t>(c.most_tokens), c.columns, 0};
     model->reserve(most);
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      const Rows& rows = steps[i].of_rank[static_cast<std::size_t>(world.rank() % c.dp)];
-      script.unused = steps[i].unused;
-      reference.differentiate(steps[i].all, steps[i].unused);
+      const auto dp_rank = static_cast<std::size_t>(world.rank() % c.dp);
+      const Rows& rows = steps[i].of_rank[dp_rank];
+      script.unused = steps[i].unused_of_rank[dp_rank];
+      reference.differentiate(steps[i].all);
       const std::string at = "step " + std::to_string(i) + ": ";
-      const LossSum before = model->evaluate(rows);
-      expect(at + "the evaluated loss", before.weight > 0 ? before.sum / before.weight : 0, reference.loss);
+      for (const Rows& evaluated : {rows, rows.twice()}) {  // the second may not fit at once
+        const LossSum sum = model->evaluate(evaluated);
+        expect(at + "the evaluated loss", sum.weight > 0 ? sum.sum / sum.weight : 0, reference.loss);
+      }
       const Outcome outcome = model->step(rows);
       expect(at + "the loss", outcome.loss, reference.loss);
       expect(at + "the norm", outcome.norm, reference.norm);

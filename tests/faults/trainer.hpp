@@ -45,6 +45,19 @@ class Rows {
     result.tokens_ = tokens;
     return result;
   }
+  /// All sequences, and all once more.
+  Rows twice() const {
+    Rows result = *this;
+    result.sequences_ = 2 * sequences_;
+    const auto repeat = [](auto& list) {
+      const auto once = list;
+      list.insert(list.end(), once.begin(), once.end());
+    };
+    repeat(result.values_);
+    repeat(result.weights_);
+    repeat(result.targets_);
+    return result;
+  }
   /// The same with the i-th token ignored.
   Rows ignoring(std::size_t i) const {
     Rows result = *this;
