@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Triax authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Field faults of set-up, and of errors on one rank: O-61, O-64, and their kin.
+// Field faults of set-up, and of errors on one rank: O-64, and what is of its kind. (O-61 is about meshes: tests/comm.)
 
 #include <doctest/doctest.h>
 
@@ -23,38 +23,6 @@ std::string message_of(F f) {
   return {};
 }
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-/// A communicator that tells whether it was split.
-struct WatchedCommunicator : ThreadCommunicator {
-  int* splits;
-
-  WatchedCommunicator(ThreadCommunicator inner, int& count) : ThreadCommunicator(std::move(inner)), splits(&count) {}
-  WatchedCommunicator split(int color, int key) {
-    ++*splits;
-    return {ThreadCommunicator::split(color, key), *splits};
-  }
-};
-
-TEST_CASE("O-61 a mesh of another size than the world") {
-  const auto refused = [](int ranks, const Extents& extents, const char* product) {
-    on_ranks(ranks, [&](ThreadCommunicator thread) {
-      int splits = 0;
-      const WatchedCommunicator world(thread, splits);
-      const std::string message = message_of<ConfigError>([&] { Mesh mesh(world, extents); });
-      CHECK(contains(message, product));
-      CHECK(contains(message, std::to_string(ranks) + " ranks"));
-      CHECK(splits == 0);
-    });
-  };
-  refused(6, {.dp = 2, .pp = 2, .tp = 2}, "2x2x2=8");
-  refused(8, {.dp = 2, .tp = 2}, "2x2x1=4");
-  refused(6, {.dp = automatic, .tp = 4}, "4x1=4");
-  on_ranks(6, [](ThreadCommunicator world) {
-    CHECK(contains(message_of<ConfigError>([&] { Mesh mesh(world, {.dp = 0, .pp = 6}); }), "dp is 0"));
-    const Mesh mesh(world, {.dp = automatic, .tp = 3});
-    CHECK(mesh.extent(Axis::dp) == 2);
-  });
-}
 
 TEST_CASE("O-64 the error of a rank is shown with its rank") {
   std::array<std::string, 4> heard;

@@ -216,29 +216,31 @@ TEST_CASE("O-20 every micro-batch counts, in every window") {
 }
 
 TEST_CASE("O-63 memory and requests do not grow with steps") {
-  on_ranks(2, [](ThreadCommunicator world) {
-    const auto model = make_trainer<float>(world, {.net = scripted_net({filled("a", {100}, 1)}, {filled("b", {7}, 1)}),
-                                                   .extents = {.dp = 2},
-                                                   .optimizer = AdamW{.lr = 1e-3},
-                                                   .stage = Stage::gradients,
-                                                   .micro_batches = 2});
-    const Rows rows = Rows::of({std::vector<float>(107, 1), std::vector<float>(107, -2)});
-    std::vector<Outcome> log;  // plain numbers
-    log.reserve(2000);
-    std::size_t pending = 0;
-    for (int i = 0; i < 200; ++i) log.push_back(model->step(rows));
-    world.barrier().wait();
-    const AllocationCount since;
-    for (int i = 200; i < 2000; ++i) {
-      log.push_back(model->step(rows));
-      pending += Progress::of_this_thread().pending();
-    }
-    const std::size_t allocated = since.count();
-    world.barrier().wait();  // the checks may allocate
-    CHECK(allocated == 0);
-    CHECK(pending == 0);
-    CHECK(log.back().applied_steps == 2000);
-  });
+  for (const Extents& extents : {Extents{.dp = 2}, Extents{.pp = 2}}) {
+    on_ranks(2, [&](ThreadCommunicator world) {
+      const auto model = make_trainer<float>(world, {.net = scripted_net({filled("a", {100}, 1)}, {filled("b", {7}, 1)}, 2),
+                                                     .extents = extents,
+                                                     .optimizer = AdamW{.lr = 1e-3},
+                                                     .stage = Stage::gradients,
+                                                     .micro_batches = 2});
+      const Rows rows = Rows::of({std::vector<float>(107, 1), std::vector<float>(107, -2)});
+      std::vector<Outcome> log;  // plain numbers
+      log.reserve(2000);
+      std::size_t pending = 0;
+      for (int i = 0; i < 200; ++i) log.push_back(model->step(rows));
+      world.barrier().wait();
+      const AllocationCount since;
+      for (int i = 200; i < 2000; ++i) {
+        log.push_back(model->step(rows));
+        pending += Progress::of_this_thread().pending();
+      }
+      const std::size_t allocated = since.count();
+      world.barrier().wait();  // the checks may allocate
+      CHECK(allocated == 0);
+      CHECK(pending == 0);
+      CHECK(log.back().applied_steps == 2000);
+    });
+  }
 }
 
 }  // namespace
