@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Triax authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Policies, optimizers, meshes and communicators that do not fit together. Each program goes on to use its model; the
-// rule's sentence must be the only error.
+// Policies, optimizers, meshes and communicators that do not fit together. Each program goes on to use its
+// model; the rule's sentence must be the only error.
 
 #include <triax/triax.hpp>
 
@@ -34,7 +34,8 @@ double train(World world) {
 }
 
 double right(ThreadCommunicator world) {
-  return train<Strategy<DataParallel<>, Sharded<Stage::gradients>, PipelineStage<OneFOneB>, MicroBatches<2>>>(world);
+  return train<Strategy<DataParallel<>, Sharded<Stage::gradients>, PipelineStage<OneFOneB>, MicroBatches<2>>>(
+      world);
 }
 
 // ---- Policies ----
@@ -47,7 +48,8 @@ double two_answers(ThreadCommunicator world) {
 #endif
 
 #ifdef TRIAX_FAIL_2
-// TRIAX_FAIL_2: an argument of Strategy is no policy; a policy is a type such as DataParallel<> or MixedPrecision<bf16>
+// TRIAX_FAIL_2: an argument of Strategy is no policy; a policy is a type such as DataParallel<> or
+//   MixedPrecision<bf16>
 struct NoPolicy {};
 double no_policy(ThreadCommunicator world) {
   return train<Strategy<DataParallel<>, NoPolicy, PipelineStage<OneFOneB>>>(world);
@@ -60,14 +62,16 @@ double no_strategy(ThreadCommunicator world) { return train<DataParallel<>>(worl
 #endif
 
 #ifdef TRIAX_FAIL_4
-// TRIAX_FAIL_4: Sharded needs DataParallel<> in the Strategy: it shares out what data-parallel ranks would otherwise copy
+// TRIAX_FAIL_4: Sharded needs DataParallel<> in the Strategy: it shares out what data-parallel ranks would
+//   otherwise copy
 double sharded_alone(ThreadCommunicator world) {
   return train<Strategy<Sharded<Stage::parameters>, PipelineStage<OneFOneB>>>(world);
 }
 #endif
 
 #ifdef TRIAX_FAIL_5
-// TRIAX_FAIL_5: MixedPrecision<fp16, NoScaling> would lose small gradients; use MixedPrecision<fp16>, which scales the loss
+// TRIAX_FAIL_5: MixedPrecision<fp16, NoScaling> would lose small gradients; use MixedPrecision<fp16>, which
+//   scales the loss
 double no_scaler(ThreadCommunicator world) {
   return train<Strategy<MixedPrecision<fp16, NoScaling>, DataParallel<>, PipelineStage<OneFOneB>>>(world);
 }
@@ -97,18 +101,20 @@ double no_micro_batch(ThreadCommunicator world) {
 // ---- Optimizers ----
 
 #ifdef TRIAX_FAIL_9
-// TRIAX_FAIL_9: Sharded needs an optimizer that updates element by element, and this one does not; use Stage::none or
-//   another optimizer
+// TRIAX_FAIL_9: Sharded needs an optimizer that updates element by element, and this one does not; use
+//   Stage::none or another optimizer
 struct Lars : Sgd {
   static constexpr bool elementwise = false;
 };
 double not_elementwise(ThreadCommunicator world) {
-  return train<Strategy<DataParallel<>, Sharded<Stage::optimizer>, PipelineStage<OneFOneB>>, four, Lars>(world);
+  return train<Strategy<DataParallel<>, Sharded<Stage::optimizer>, PipelineStage<OneFOneB>>, four, Lars>(
+      world);
 }
 #endif
 
 #ifdef TRIAX_FAIL_10
-// TRIAX_FAIL_10: the optimizer is no Optimizer; static_assert(triax::Optimizer<YourOptimizer>) says what it lacks
+// TRIAX_FAIL_10: the optimizer is no Optimizer; static_assert(triax::Optimizer<YourOptimizer>) says what it
+//   lacks
 struct NoOptimizer {
   double lr = 0.1;
 };
@@ -120,13 +126,14 @@ double no_optimizer(ThreadCommunicator world) {
 // ---- Axes ----
 
 #ifdef TRIAX_FAIL_11
-// TRIAX_FAIL_11: dp is larger than 1, but the Strategy does not say how gradients are summed; add DataParallel<>
+// TRIAX_FAIL_11: dp is larger than 1, but the Strategy does not say how gradients are summed; add
+//   DataParallel<>
 double no_data_parallel(ThreadCommunicator world) { return train<Strategy<PipelineStage<OneFOneB>>>(world); }
 #endif
 
 #ifdef TRIAX_FAIL_12
-// TRIAX_FAIL_12: pp is larger than 1, but the Strategy does not say in which order micro-batches are worked on;
-//   add PipelineStage<OneFOneB>
+// TRIAX_FAIL_12: pp is larger than 1, but the Strategy does not say in which order micro-batches are worked
+//   on; add PipelineStage<OneFOneB>
 double no_schedule(ThreadCommunicator world) { return train<Strategy<DataParallel<>>>(world); }
 #endif
 
@@ -143,7 +150,8 @@ double no_tensor_layer(ThreadCommunicator world) {
 #endif
 
 #ifdef TRIAX_FAIL_15
-// TRIAX_FAIL_15: cp is larger than 1, but the Strategy does not say how sequences are cut; add ContextParallel<>
+// TRIAX_FAIL_15: cp is larger than 1, but the Strategy does not say how sequences are cut; add
+//   ContextParallel<>
 double no_context_parallel(ThreadCommunicator world) { return train<Strategy<>, Extents{.cp = 2}>(world); }
 #endif
 
@@ -155,8 +163,11 @@ double no_context_layer(ThreadCommunicator world) {
 #endif
 
 #ifdef TRIAX_FAIL_17
-// TRIAX_FAIL_17: ep is larger than 1, but the Strategy does not say how tokens reach experts; add ExpertParallel<>
-double no_expert_parallel(ThreadCommunicator world) { return train<Strategy<DataParallel<>>, Extents{.ep = 2}>(world); }
+// TRIAX_FAIL_17: ep is larger than 1, but the Strategy does not say how tokens reach experts; add
+//   ExpertParallel<>
+double no_expert_parallel(ThreadCommunicator world) {
+  return train<Strategy<DataParallel<>>, Extents{.ep = 2}>(world);
+}
 #endif
 
 #ifdef TRIAX_FAIL_18
@@ -176,8 +187,8 @@ double too_many_stages(ThreadCommunicator world) {
 #endif
 
 #ifdef TRIAX_FAIL_20
-// TRIAX_FAIL_20: the schedule does not verify for this pp and these micro-batches: it deadlocks, loses work or breaks an
-//   order; make_table says where
+// TRIAX_FAIL_20: the schedule does not verify for this pp and these micro-batches: it deadlocks, loses work
+//   or breaks an order; make_table says where
 /// Rank 1 runs both forwards before its first backward, for which rank 0 waits before its second forward.
 struct Stubborn {
   static constexpr const char* name = "stubborn";
@@ -196,7 +207,8 @@ double deadlock(ThreadCommunicator world) {
 #endif
 
 #ifdef TRIAX_FAIL_21
-// TRIAX_FAIL_21: the argument of PipelineStage is no Schedule; static_assert(triax::Schedule<YourSchedule>) says what it lacks
+// TRIAX_FAIL_21: the argument of PipelineStage is no Schedule; static_assert(triax::Schedule<YourSchedule>)
+//   says what it lacks
 struct NoSchedule {};
 double no_schedule_type(ThreadCommunicator world) {
   return train<Strategy<DataParallel<>, PipelineStage<NoSchedule>>>(world);
@@ -204,8 +216,8 @@ double no_schedule_type(ThreadCommunicator world) {
 #endif
 
 #ifdef TRIAX_FAIL_22
-// TRIAX_FAIL_22: this version runs schedules with one virtual stage on each rank, in rank order, and undivided backward
-//   passes
+// TRIAX_FAIL_22: this version runs schedules with one virtual stage on each rank, in rank order, and
+//   undivided backward passes
 struct Interleaved : OneFOneB {
   static constexpr int virtual_stages = 2;
 };
@@ -224,7 +236,8 @@ double fixed_automatic(ThreadCommunicator world) {
 #endif
 
 #ifdef TRIAX_FAIL_24
-// TRIAX_FAIL_24: the third argument of Parallel is no Mesh; arrange the world by Mesh mesh(world, {.dp = ...})
+// TRIAX_FAIL_24: the third argument of Parallel is no Mesh; arrange the world by Mesh mesh(world, {.dp =
+//   ...})
 double no_mesh(ThreadCommunicator world) {
   Parallel model(Net{}, Strategy<DataParallel<>>{}, world, AdamW{});
   return model.step(Batch<Host>{}).loss();

@@ -24,7 +24,8 @@ struct Gain {
     const auto gain = ctx.parameter(0);
     ctx.device.launch(
         [=] {
-          for (std::int64_t i = 0; i < x.size(); ++i) y.data()[i] = x.data()[i] * gain.data()[i % gain.size()];
+          for (std::int64_t i = 0; i < x.size(); ++i)
+            y.data()[i] = x.data()[i] * gain.data()[i % gain.size()];
         },
         Cost{});
     return y;
@@ -54,18 +55,22 @@ double right(ThreadCommunicator world) { return train<Net<InputValues, Gain>>(wo
 // ---- Models ----
 
 #ifdef TRIAX_FAIL_1
-// TRIAX_FAIL_1: an entry of the model's layers is no Layer; static_assert(triax::Layer<YourLayer>) says what it lacks
+// TRIAX_FAIL_1: an entry of the model's layers is no Layer; static_assert(triax::Layer<YourLayer>) says
+//   what it lacks
 double no_layer(ThreadCommunicator world) { return train<Net<InputValues, Gain, std::string>>(world); }
 #endif
 
 #ifdef TRIAX_FAIL_2
-// TRIAX_FAIL_2: an entry of the model's layers is no Layer; static_assert(triax::Layer<YourLayer>) says what it lacks
-double no_layer_repeated(ThreadCommunicator world) { return train<Net<InputValues, Repeat<MeanSquaredError>>>(world); }
+// TRIAX_FAIL_2: an entry of the model's layers is no Layer; static_assert(triax::Layer<YourLayer>) says
+//   what it lacks
+double no_layer_repeated(ThreadCommunicator world) {
+  return train<Net<InputValues, Repeat<MeanSquaredError>>>(world);
+}
 #endif
 
 #ifdef TRIAX_FAIL_3
-// TRIAX_FAIL_3: the first entry of the model's layers is no InputLayer; begin with Embedding, InputValues or a layer
-//   whose forward takes no stream
+// TRIAX_FAIL_3: the first entry of the model's layers is no InputLayer; begin with Embedding, InputValues
+//   or a layer whose forward takes no stream
 double no_input_layer(ThreadCommunicator world) { return train<Net<Gain, Gain>>(world); }
 #endif
 
@@ -75,7 +80,8 @@ double repeated_input_layer(ThreadCommunicator world) { return train<Net<Repeat<
 #endif
 
 #ifdef TRIAX_FAIL_5
-// TRIAX_FAIL_5: the model's loss is no LossLayer; static_assert(triax::LossLayer<YourLoss>) says what it lacks
+// TRIAX_FAIL_5: the model's loss is no LossLayer; static_assert(triax::LossLayer<YourLoss>) says what it
+//   lacks
 struct WithoutLoss {
   std::tuple<InputValues, Gain> layers;
   Gain loss;
@@ -98,7 +104,8 @@ double no_model(ThreadCommunicator world) { return train<Gain>(world); }
 #endif
 
 #ifdef TRIAX_FAIL_8
-// TRIAX_FAIL_8: an entry of the model's layers is no Layer; static_assert(triax::Layer<YourLayer>) says what it lacks
+// TRIAX_FAIL_8: an entry of the model's layers is no Layer; static_assert(triax::Layer<YourLayer>) says
+//   what it lacks
 double second_input_layer(ThreadCommunicator world) { return train<Net<InputValues, InputValues>>(world); }
 #endif
 

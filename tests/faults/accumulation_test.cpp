@@ -19,8 +19,10 @@ ScriptedNet net_of_w(float value = 1) { return scripted_net({filled("w", {1}, va
 TEST_CASE("O-21 the mean over tokens, not of means: ranks") {
   for (const Stage stage : every_stage) {
     on_ranks(2, [&](ThreadCommunicator world) {
-      const auto model = make_trainer<float>(world, {.net = net_of_w(), .extents = {.dp = 2}, .stage = stage});
-      const Rows rows = world.rank() == 0 ? Rows::of({{10}, {99}, {99}}, {1, 0, 0}) : Rows::of({{2}, {2}, {2}});
+      const auto model =
+          make_trainer<float>(world, {.net = net_of_w(), .extents = {.dp = 2}, .stage = stage});
+      const Rows rows =
+          world.rank() == 0 ? Rows::of({{10}, {99}, {99}}, {1, 0, 0}) : Rows::of({{2}, {2}, {2}});
       for (const Outcome& outcome : {model->forward_backward(rows)}) {
         CHECK(outcome.loss == 4);
         CHECK(outcome.tokens == 4);
@@ -41,7 +43,8 @@ TEST_CASE("O-21 the mean over tokens, not of means: micro-batches, weights and s
     CHECK(model->gradient("1.0.w") == std::vector{4.0F});
   });
   on_ranks(2, [](ThreadCommunicator world) {
-    const auto model = make_trainer<float>(world, {.net = net_of_w(), .extents = {.dp = 2}, .micro_batches = 2});
+    const auto model =
+        make_trainer<float>(world, {.net = net_of_w(), .extents = {.dp = 2}, .micro_batches = 2});
     // Weights need not be 0 or 1: (0.5 * 10 + 1.5 * 2) / 2 per rank.
     const Rows rows = Rows::of({{10}, {2}, {2}, {10}}, {0.5F, 0.5F, 1, 0}).in_sequences_of(2);
     const Outcome outcome = model->step(rows);
@@ -55,8 +58,11 @@ TEST_CASE("O-22 the last window of an epoch is shorter: its own tokens divide it
   for (const int dp : {1, 2}) {
     for (const Stage stage : every_stage) {
       on_ranks(dp, [&](ThreadCommunicator world) {
-        const auto model = make_trainer<float>(
-            world, {.net = net_of_w(0), .extents = {.dp = dp}, .stage = stage, .accumulate = Accumulate::by_stage, .micro_batches = 2});
+        const auto model = make_trainer<float>(world, {.net = net_of_w(0),
+                                                       .extents = {.dp = dp},
+                                                       .stage = stage,
+                                                       .accumulate = Accumulate::by_stage,
+                                                       .micro_batches = 2});
         const std::array windows{Rows::of({{1}, {2}}), Rows::of({{3}, {4}}), Rows::of({{5}})};
         const std::array means{1.5F, 3.5F, 5.0F};
         for (const double wanted : {-1.0, -2.0}) {
@@ -72,14 +78,17 @@ TEST_CASE("O-22 the last window of an epoch is shorter: its own tokens divide it
   }
 }
 
-TEST_CASE("O-22 a learning-rate schedule moves once a window; more micro-batches than sequences are no more than sequences") {
+TEST_CASE(
+    "O-22 a learning-rate schedule moves once a window; more micro-batches than sequences are no more than "
+    "sequences") {
   on_ranks(1, [](ThreadCommunicator world) {
     Script script;
     const auto model = make_trainer<float>(world, {.net = scripted_net({filled("w", {1}, 0)}, {}, 1),
                                                    .optimizer = Sgd{.lr = LearningRate(3).warm_up(3)},
                                                    .micro_batches = 7,
                                                    .script = &script});
-    for (const double rate : {1.0, 2.0, 3.0, 3.0}) CHECK(model->step(Rows::of({{1}, {1}, {1}})).learning_rate == rate);
+    for (const double rate : {1.0, 2.0, 3.0, 3.0})
+      CHECK(model->step(Rows::of({{1}, {1}, {1}})).learning_rate == rate);
     CHECK(script.micro_batches == std::vector<std::int64_t>(12, 1));
   });
 }
@@ -87,8 +96,8 @@ TEST_CASE("O-22 a learning-rate schedule moves once a window; more micro-batches
 TEST_CASE("O-56 a rank whose labels are all ignored") {
   for (const Stage stage : every_stage) {
     on_ranks(2, [&](ThreadCommunicator world) {
-      const auto model =
-          make_trainer<float>(world, {.net = net_of_w(), .extents = {.dp = 2}, .stage = stage, .micro_batches = 2});
+      const auto model = make_trainer<float>(
+          world, {.net = net_of_w(), .extents = {.dp = 2}, .stage = stage, .micro_batches = 2});
       const Rows all = Rows::of({{5}, {6}, {7}, {8}});
       const Rows rows = world.rank() == 0 ? all.ignoring(0).ignoring(1).ignoring(2).ignoring(3)
                                           : Rows::of({{99}, {2}, {4}, {99}}).ignoring(0).ignoring(3);

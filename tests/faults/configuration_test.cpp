@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Triax authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Field faults of set-up, and of errors on one rank: O-64, and what is of its kind. (O-61 is about meshes: tests/comm.)
+// Field faults of set-up, and of errors on one rank: O-64, and what is of its kind. (O-61 is about meshes:
+// tests/comm.)
 
 #include <doctest/doctest.h>
 
@@ -22,7 +23,9 @@ std::string message_of(F f) {
   }
   return {};
 }
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 TEST_CASE("O-64 the error of a rank is shown with its rank") {
   std::array<std::string, 4> heard;
@@ -46,15 +49,17 @@ TEST_CASE("a layer that throws on one rank ends the step on all, in every layout
       const std::string raised = message_of<std::exception>([&] {
         on_ranks(4, [&](ThreadCommunicator world) {
           Script script;
-          const auto model = make_trainer<float>(world, {.net = scripted_net({filled("first", {5}, 1)}, {filled("second", {50}, 1)}, 3),
-                                                         .extents = extents,
-                                                         .stage = stage,
-                                                         .micro_batches = 3,
-                                                         .script = &script});
+          const auto model = make_trainer<float>(
+              world, {.net = scripted_net({filled("first", {5}, 1)}, {filled("second", {50}, 1)}, 3),
+                      .extents = extents,
+                      .stage = stage,
+                      .micro_batches = 3,
+                      .script = &script});
           const Rows rows = Rows::of(std::vector<std::vector<float>>(3, std::vector<float>(55, 1)));
           model->step(rows);
           if (world.rank() == 0) script.failing = "first";
-          heard[static_cast<std::size_t>(world.rank())] = message_of<CommunicatorError>([&] { model->step(rows); });
+          heard[static_cast<std::size_t>(world.rank())] =
+              message_of<CommunicatorError>([&] { model->step(rows); });
           CHECK(contains(message_of<Error>([&] { model->step(rows); }), "construct the model anew"));
         });
       });
@@ -67,8 +72,10 @@ TEST_CASE("a layer that throws on one rank ends the step on all, in every layout
 TEST_CASE("on one rank a step that fails leaves a model that can be used") {
   on_ranks(1, [](ThreadCommunicator world) {
     Script script{.failing = "b"};
-    const auto model = make_trainer<float>(
-        world, {.net = scripted_net({filled("a", {1}, 1)}, {filled("b", {1}, 1)}), .micro_batches = 2, .script = &script});
+    const auto model =
+        make_trainer<float>(world, {.net = scripted_net({filled("a", {1}, 1)}, {filled("b", {1}, 1)}),
+                                    .micro_batches = 2,
+                                    .script = &script});
     const Rows rows = Rows::of({{1, 2}, {3, 4}});
     CHECK_THROWS_AS(model->step(rows), std::runtime_error);
     CHECK_THROWS_AS(model->update(), Error);  // there is no gradient
@@ -80,10 +87,12 @@ TEST_CASE("on one rank a step that fails leaves a model that can be used") {
 
 /// What all ranks say that are given `setup_of(rank)`, and a batch of `sequences_of(rank)` sequences.
 template <class Expected>
-void refused_on_all(int ranks, const char* part, const std::function<void(Setup&, int)>& change,
-                    const std::function<int(int)>& sequences_of = [](int) { return 2; }) {
+void refused_on_all(
+    int ranks, const char* part, const std::function<void(Setup&, int)>& change,
+    const std::function<int(int)>& sequences_of = [](int) { return 2; }) {
   on_ranks(ranks, [&](ThreadCommunicator world) {
-    Setup setup{.net = scripted_net({filled("p", {3}, 1)}, {filled("q", {3}, 1)}, 2), .extents = {.dp = ranks}};
+    Setup setup{.net = scripted_net({filled("p", {3}, 1)}, {filled("q", {3}, 1)}, 2),
+                .extents = {.dp = ranks}};
     change(setup, world.rank());
     const auto sequences = static_cast<std::size_t>(sequences_of(world.rank()));
     const Rows rows = Rows::of(std::vector<std::vector<float>>(sequences, std::vector<float>(6, 1)));
@@ -98,13 +107,19 @@ Parameter& parameter_p(Setup& setup) { return std::get<1>(setup.net.layers).decl
 
 TEST_CASE("ranks that were given different models are told, and which parameter differs") {
   using Change = std::function<void(Setup&, int)>;
-  refused_on_all<MismatchError>(2, "1.0.p", Change([](Setup& s, int rank) { parameter_p(s).shape = {3 + rank}; }));
-  refused_on_all<MismatchError>(3, "1.0.", Change([](Setup& s, int rank) { parameter_p(s).name = rank == 2 ? "r" : "p"; }));
-  refused_on_all<MismatchError>(2, "1.0.p", Change([](Setup& s, int rank) { parameter_p(s).frozen = rank == 1; }));
-  refused_on_all<MismatchError>(2, "1.0.p", Change([](Setup& s, int rank) { parameter_p(s).decay = rank == 1; }));
-  refused_on_all<MismatchError>(2, "1.0.p", Change([](Setup& s, int rank) { parameter_p(s).tie = rank == 1 ? "tie" : ""; }));
+  refused_on_all<MismatchError>(2, "1.0.p",
+                                Change([](Setup& s, int rank) { parameter_p(s).shape = {3 + rank}; }));
   refused_on_all<MismatchError>(
-      2, "numbers of parameters", Change([](Setup& s, int rank) { std::get<3>(s.net.layers).count = 2 + rank; }));
+      3, "1.0.", Change([](Setup& s, int rank) { parameter_p(s).name = rank == 2 ? "r" : "p"; }));
+  refused_on_all<MismatchError>(2, "1.0.p",
+                                Change([](Setup& s, int rank) { parameter_p(s).frozen = rank == 1; }));
+  refused_on_all<MismatchError>(2, "1.0.p",
+                                Change([](Setup& s, int rank) { parameter_p(s).decay = rank == 1; }));
+  refused_on_all<MismatchError>(
+      2, "1.0.p", Change([](Setup& s, int rank) { parameter_p(s).tie = rank == 1 ? "tie" : ""; }));
+  refused_on_all<MismatchError>(2, "numbers of parameters", Change([](Setup& s, int rank) {
+                                  std::get<3>(s.net.layers).count = 2 + rank;
+                                }));
 }
 
 TEST_CASE("ranks that were given different strategies, optimizers or batches are told") {
@@ -116,29 +131,42 @@ TEST_CASE("ranks that were given different strategies, optimizers or batches are
         change(setup, rank);
       });
     };
-    refused_on_all<MismatchError>(2, "micro-batches", also([](Setup& s, int rank) { s.micro_batches = 1 + rank; }));
-    refused_on_all<MismatchError>(2, "sharding", also([](Setup& s, int rank) { s.stage = rank == 0 ? Stage::none : Stage::parameters; }));
-    refused_on_all<MismatchError>(2, "bucket", also([](Setup& s, int rank) { s.data_parallel.bucket_bytes = rank == 0 ? 1 : 1000; }));
+    refused_on_all<MismatchError>(2, "micro-batches",
+                                  also([](Setup& s, int rank) { s.micro_batches = 1 + rank; }));
+    refused_on_all<MismatchError>(2, "sharding", also([](Setup& s, int rank) {
+                                    s.stage = rank == 0 ? Stage::none : Stage::parameters;
+                                  }));
+    refused_on_all<MismatchError>(
+        2, "bucket", also([](Setup& s, int rank) { s.data_parallel.bucket_bytes = rank == 0 ? 1 : 1000; }));
     refused_on_all<MismatchError>(2, "optimizer", also([](Setup& s, int rank) {
                                     if (rank == 1) s.optimizer = AdamW{};
                                   }));
     refused_on_all<MismatchError>(2, "schedule", also([](Setup& s, int rank) {
                                     if (rank == 1) s.schedule = GPipe{};
                                   }));
-    refused_on_all<ShapeError>(2, "same number of sequences", also([](Setup&, int) {}), [](int rank) { return 1 + rank; });
+    refused_on_all<ShapeError>(2, "same number of sequences", also([](Setup&, int) {}),
+                               [](int rank) { return 1 + rank; });
   }
 }
 
 TEST_CASE("a later batch must have the same size on all ranks, of a pipeline too, and fit") {
   for (const Extents& extents : {Extents{.dp = 2}, Extents{.pp = 2}}) {
     on_ranks(2, [&](ThreadCommunicator world) {
-      const auto model = make_trainer<float>(world, {.net = scripted_net({filled("p", {1}, 1)}, {}, 2), .extents = extents, .optimizer = Sgd{.lr = 0}, .micro_batches = 3});
-      const auto rows = [](int sequences) { return Rows::of(std::vector<std::vector<float>>(static_cast<std::size_t>(sequences), {1.0F})); };
+      const auto model = make_trainer<float>(world, {.net = scripted_net({filled("p", {1}, 1)}, {}, 2),
+                                                     .extents = extents,
+                                                     .optimizer = Sgd{.lr = 0},
+                                                     .micro_batches = 3});
+      const auto rows = [](int sequences) {
+        return Rows::of(std::vector<std::vector<float>>(static_cast<std::size_t>(sequences), {1.0F}));
+      };
       model->step(rows(3));
-      CHECK(contains(message_of<ShapeError>([&] { model->step(rows(2 + world.rank())); }), "same number of sequences"));
-      CHECK(contains(message_of<ShapeError>([&] { model->evaluate(rows(1 + world.rank())); }), "same number of sequences"));
+      CHECK(contains(message_of<ShapeError>([&] { model->step(rows(2 + world.rank())); }),
+                     "same number of sequences"));
+      CHECK(contains(message_of<ShapeError>([&] { model->evaluate(rows(1 + world.rank())); }),
+                     "same number of sequences"));
       CHECK(contains(message_of<ShapeError>([&] { model->step(rows(4)); }), "call reserve"));
-      CHECK(contains(message_of<ShapeError>([&] { model->step(rows(2).in_sequences_of(2)); }), "call reserve"));
+      CHECK(
+          contains(message_of<ShapeError>([&] { model->step(rows(2).in_sequences_of(2)); }), "call reserve"));
       CHECK(model->step(rows(3)).loss == 1);
       CHECK(contains(message_of<ConfigError>([&] { model->reserve({3, 1, 1, 0}); }), "reserve once"));
     });
@@ -152,12 +180,13 @@ TEST_CASE("what a layer writes stays where it is, whatever is sharded") {
       state.kind = ParameterKind::state;
       frozen.frozen = true;
       Script script;
-      const auto model = make_trainer<float>(world, {.net = scripted_net({filled("p", {33}, 1), state, frozen}, {}, 2),
-                                                     .extents = {.dp = 2, .pp = 2},
-                                                     .optimizer = AdamW{},
-                                                     .stage = stage,
-                                                     .micro_batches = 3,
-                                                     .script = &script});
+      const auto model =
+          make_trainer<float>(world, {.net = scripted_net({filled("p", {33}, 1), state, frozen}, {}, 2),
+                                      .extents = {.dp = 2, .pp = 2},
+                                      .optimizer = AdamW{},
+                                      .stage = stage,
+                                      .micro_batches = 3,
+                                      .script = &script});
       const Rows rows = Rows::of(std::vector<std::vector<float>>(3, std::vector<float>(76)));
       model->step(rows);
       model->evaluate(rows);
@@ -179,8 +208,11 @@ TEST_CASE("parameters without a shape and with the same name are refused") {
     });
     return message;
   };
-  CHECK(contains(message_of_net(scripted_net({filled("a", {1}, 1)}, {filled("b", {}, 1)})), "2.0.b has no shape"));
-  CHECK(contains(message_of_net(scripted_net({filled("a", {1}, 1), filled("b", {1}, 1), filled("a", {0}, 1)})), "two parameters called 1.0.a"));
+  CHECK(contains(message_of_net(scripted_net({filled("a", {1}, 1)}, {filled("b", {}, 1)})),
+                 "2.0.b has no shape"));
+  CHECK(
+      contains(message_of_net(scripted_net({filled("a", {1}, 1), filled("b", {1}, 1), filled("a", {0}, 1)})),
+               "two parameters called 1.0.a"));
 }
 
 TEST_CASE("holders of a tie that are not declared alike are refused before memory is taken") {
@@ -196,7 +228,9 @@ TEST_CASE("holders of a tie that are not declared alike are refused before memor
     return message;
   };
   CHECK(message_with([](Parameter&) {}).empty());
-  for (const std::string& message : {message_with([](Parameter& b) { b.shape = {1, 2}; }),
+  for (const std::string& message : {message_with([](Parameter& b) {
+                                       b.shape = {1, 2};
+                                     }),
                                      message_with([](Parameter& b) { b.frozen = true; }),
                                      message_with([](Parameter& b) { b.decay = false; }),
                                      message_with([](Parameter& b) { b.kind = ParameterKind::state; }),

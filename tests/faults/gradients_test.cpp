@@ -18,11 +18,12 @@ TEST_CASE("O-06 a parameter that is used on some ranks only") {
   for (const Stage stage : every_stage) {
     on_ranks(2, [&](ThreadCommunicator world) {
       Script script{.unused = {world.rank() == 0 ? "B" : "A"}};
-      const auto model = make_trainer<float>(world, {.net = scripted_net({filled("A", {1}, 1), filled("B", {1}, 1)}),
-                                                     .extents = {.dp = 2},
-                                                     .optimizer = Sgd{.lr = 1},
-                                                     .stage = stage,
-                                                     .script = &script});
+      const auto model =
+          make_trainer<float>(world, {.net = scripted_net({filled("A", {1}, 1), filled("B", {1}, 1)}),
+                                      .extents = {.dp = 2},
+                                      .optimizer = Sgd{.lr = 1},
+                                      .stage = stage,
+                                      .script = &script});
       // The layer of the other parameter is skipped: its input must not matter.
       model->step(Rows::of({world.rank() == 0 ? std::vector<float>{1, 77} : std::vector<float>{77, 1}}));
       CHECK(model->gradient("1.0.A") == std::vector{0.5F});
@@ -39,10 +40,11 @@ TEST_CASE("O-06 Unused::error names the parameters and the ranks, on every rank,
     on_ranks(2 * pp, [&](ThreadCommunicator world) {
       const int dp_rank = world.rank() % 2;
       Script script{.unused = {dp_rank == 0 ? "B" : "A"}};
-      const auto model = make_trainer<float>(world, {.net = scripted_net({filled("A", {1}, 1), filled("B", {1}, 1)}, {}, 2),
-                                                     .extents = {.dp = 2, .pp = pp},
-                                                     .data_parallel = {.unused = Unused::error},
-                                                     .script = &script});
+      const auto model =
+          make_trainer<float>(world, {.net = scripted_net({filled("A", {1}, 1), filled("B", {1}, 1)}, {}, 2),
+                                      .extents = {.dp = 2, .pp = pp},
+                                      .data_parallel = {.unused = Unused::error},
+                                      .script = &script});
       const Rows rows = Rows::of({{1, 1}});
       std::string message;
       try {
@@ -68,11 +70,12 @@ TEST_CASE("O-07 the step count is per parameter") {
   for (const Stage stage : every_stage) {
     on_ranks(2, [&](ThreadCommunicator world) {
       Script script{.unused = {"B"}};
-      const auto model = make_trainer<float>(world, {.net = scripted_net({filled("A", {1}, 1), filled("B", {1}, 1)}),
-                                                     .extents = {.dp = 2},
-                                                     .optimizer = AdamW{.lr = 0.01, .weight_decay = 0},
-                                                     .stage = stage,
-                                                     .script = &script});
+      const auto model =
+          make_trainer<float>(world, {.net = scripted_net({filled("A", {1}, 1), filled("B", {1}, 1)}),
+                                      .extents = {.dp = 2},
+                                      .optimizer = AdamW{.lr = 0.01, .weight_decay = 0},
+                                      .stage = stage,
+                                      .script = &script});
       const Rows rows = Rows::of({{0.5F, 0.5F}});
       model->step(rows);
       CHECK(model->parameter("1.0.B") == std::vector{1.0F});
@@ -90,12 +93,13 @@ TEST_CASE("O-07 the step count is per parameter") {
 TEST_CASE("O-07 a parameter that rests keeps its count, its state and, despite weight decay, its value") {
   on_ranks(2, [](ThreadCommunicator world) {
     Script script;
-    const auto model = make_trainer<float>(world, {.net = scripted_net({filled("A", {40}, 1)}, {filled("B", {1}, 1)}),
-                                                   .extents = {.dp = 2},
-                                                   .optimizer = AdamW{.lr = 0.01, .weight_decay = 0.1},
-                                                   .stage = Stage::parameters,
-                                                   .micro_batches = 2,
-                                                   .script = &script});
+    const auto model =
+        make_trainer<float>(world, {.net = scripted_net({filled("A", {40}, 1)}, {filled("B", {1}, 1)}),
+                                    .extents = {.dp = 2},
+                                    .optimizer = AdamW{.lr = 0.01, .weight_decay = 0.1},
+                                    .stage = Stage::parameters,
+                                    .micro_batches = 2,
+                                    .script = &script});
     const Rows rows = Rows::of({std::vector<float>(41, 1), std::vector<float>(41, 2)});
     model->step(rows);
     const std::vector<float> value = model->parameter("1.0.A");
@@ -126,11 +130,12 @@ TEST_CASE("O-08 a tied embedding on the first and the last pipeline stage") {
         for (const int pp : {2, 1}) {
           on_ranks(dp * pp, [&](ThreadCommunicator world) {
             Script script;
-            const auto model = make_trainer<float>(world, {.net = scripted_net({tied("input")}, {tied("output")}),
-                                                           .extents = {.dp = dp, .pp = pp},
-                                                           .stage = stage,
-                                                           .clip = {clipped ? By::norm : By::none, 1},
-                                                           .script = &script});
+            const auto model =
+                make_trainer<float>(world, {.net = scripted_net({tied("input")}, {tied("output")}),
+                                            .extents = {.dp = dp, .pp = pp},
+                                            .stage = stage,
+                                            .clip = {clipped ? By::norm : By::none, 1},
+                                            .script = &script});
             const Rows rows = Rows::of({{3, 0, 0, 4}});
             const Outcome outcome = model->step(rows);
             CHECK(outcome.norm == 5);
@@ -155,9 +160,11 @@ TEST_CASE("O-08 three holders of one parameter, two of them in the same layer") 
     for (const int dp : {1, 2}) {
       for (const int pp : {1, 2}) {
         on_ranks(dp * pp, [&](ThreadCommunicator world) {
-          const auto model = make_trainer<float>(world, {.net = scripted_net({tied("one"), filled("between", {3}, 1), tied("two")}, {tied("three")}),
-                                                         .extents = {.dp = dp, .pp = pp},
-                                                         .stage = stage});
+          const auto model = make_trainer<float>(
+              world,
+              {.net = scripted_net({tied("one"), filled("between", {3}, 1), tied("two")}, {tied("three")}),
+               .extents = {.dp = dp, .pp = pp},
+               .stage = stage});
           const Outcome outcome = model->step(Rows::of({{1, 0, 0, 0, 0, 2, 1, 0, 3}}));
           CHECK(outcome.norm == 5);
           for (const char* path : {"1.0.one", "1.0.two", "2.0.three"}) {
@@ -197,8 +204,10 @@ TEST_CASE("O-08 frozen holders of one parameter stay as they are") {
     on_ranks(4, [&](ThreadCommunicator world) {
       Parameter input = tied("input"), output = tied("output");
       input.frozen = output.frozen = true;
-      const auto model = make_trainer<float>(
-          world, {.net = scripted_net({input}, {output, filled("free", {1}, 1)}), .extents = {.dp = 2, .pp = 2}, .stage = stage});
+      const auto model =
+          make_trainer<float>(world, {.net = scripted_net({input}, {output, filled("free", {1}, 1)}),
+                                      .extents = {.dp = 2, .pp = 2},
+                                      .stage = stage});
       const Outcome outcome = model->step(Rows::of({{3, 0, 0, 4, 2}}));
       CHECK(outcome.norm == 2);
       CHECK(model->parameter("1.0.input") == std::vector{1.0F, 1.0F});
@@ -231,18 +240,20 @@ TEST_CASE("O-12 a step whose gradient is not finite is skipped on all ranks and 
       for (const By by : {By::none, By::norm, By::value}) {
         on_ranks(4, [&](ThreadCommunicator world) {
           const auto model = make_trainer<float>(
-              world, {.net = scripted_net({filled("layer1.weight", {3}, 1)}, {filled("layer2.weight", {70}, 1)}, 1),
-                      .extents = {.dp = 2, .pp = 2},
-                      .optimizer = AdamW{.lr = 0.1},
-                      .stage = stage,
-                      .micro_batches = 2,
-                      .clip = {by, 1}});
+              world,
+              {.net = scripted_net({filled("layer1.weight", {3}, 1)}, {filled("layer2.weight", {70}, 1)}, 1),
+               .extents = {.dp = 2, .pp = 2},
+               .optimizer = AdamW{.lr = 0.1},
+               .stage = stage,
+               .micro_batches = 2,
+               .clip = {by, 1}});
           std::vector<std::vector<float>> slopes(2, std::vector<float>(73, 1));
           model->step(Rows::of(slopes));
           const std::vector<float> first = model->parameter("1.0.layer1.weight");
           const std::vector<float> second = model->parameter("2.0.layer2.weight");
           const std::vector<float> moment = model->optimizer_state("2.0.layer2.weight", 0);
-          if (world.rank() == 1) slopes[1][72] = bad;  // one element, on one data-parallel rank, in one micro-batch
+          if (world.rank() == 1)
+            slopes[1][72] = bad;  // one element, on one data-parallel rank, in one micro-batch
           if (world.rank() == 3) slopes[1][72] = bad;
           const Outcome outcome = model->step(Rows::of(slopes));
           CHECK(!outcome.applied);
@@ -267,12 +278,14 @@ TEST_CASE("O-50 gradients are summed in the order of ranks, whatever their place
   for (const Stage stage : every_stage) {
     for (const std::size_t bucket : {std::size_t{1}, std::size_t{25} << 20}) {
       on_ranks(4, [&](ThreadCommunicator world) {
-        const auto model = make_trainer<float>(world, {.net = scripted_net({filled("single", {1}, 0)}, {filled("many", {1000}, 0)}),
-                                                       .extents = {.dp = 4},
-                                                       .stage = stage,
-                                                       .data_parallel = {.bucket_bytes = bucket}});
+        const auto model = make_trainer<float>(
+            world, {.net = scripted_net({filled("single", {1}, 0)}, {filled("many", {1000}, 0)}),
+                    .extents = {.dp = 4},
+                    .stage = stage,
+                    .data_parallel = {.bucket_bytes = bucket}});
         std::vector<float> slopes(1001);
-        for (const std::size_t place : {0U, 1U, 334U, 1000U}) slopes[place] = contributions[static_cast<std::size_t>(world.rank())];
+        for (const std::size_t place : {0U, 1U, 334U, 1000U})
+          slopes[place] = contributions[static_cast<std::size_t>(world.rank())];
         std::vector<float> wanted(1000);
         for (const std::size_t place : {0U, 333U, 999U}) wanted[place] = 0.25F;  // the sum over four tokens
         for (int repeat = 0; repeat < 20; ++repeat) {
@@ -339,7 +352,8 @@ TEST_CASE("O-51 Replicas::check names the parameter that differs") {
   std::array<std::string, 2> messages;
   on_ranks(2, [&](ThreadCommunicator world) {
     const auto model = make_trainer<float>(
-        world, {.net = scripted_net({filled("same", {1}, 1), filled("other", {1}, static_cast<float>(world.rank()))}),
+        world, {.net = scripted_net(
+                    {filled("same", {1}, 1), filled("other", {1}, static_cast<float>(world.rank()))}),
                 .extents = {.dp = 2},
                 .data_parallel = {.replicas = Replicas::check}});
     try {

@@ -24,12 +24,13 @@ TEST_CASE("O-11 gradients are clipped after the loss scale is undone") {
     for (const int pp : {1, 2}) {
       on_ranks(2 * pp, [&](ThreadCommunicator world) {
         const auto train = [&](Clip<> clip) {
-          const auto model = make_trainer<fp16>(world, {.net = scripted_net({filled("p", {1}, 0)}, {filled("q", {1}, 0)}),
-                                                        .extents = {.dp = 2, .pp = pp},
-                                                        .optimizer = Sgd{.lr = 1},
-                                                        .stage = stage,
-                                                        .clip = clip,
-                                                        .loss_scale = {.initial = 1024}});
+          const auto model =
+              make_trainer<fp16>(world, {.net = scripted_net({filled("p", {1}, 0)}, {filled("q", {1}, 0)}),
+                                         .extents = {.dp = 2, .pp = pp},
+                                         .optimizer = Sgd{.lr = 1},
+                                         .stage = stage,
+                                         .clip = clip,
+                                         .loss_scale = {.initial = 1024}});
           CHECK(model->step(Rows::of({{3, 4}})).norm == 5);
           CHECK(model->gradient("2.0.q") == std::vector{clip.by == By::value ? 3.5F : 4.0F});
           return std::array{model->parameter("1.0.p")[0], model->parameter("2.0.q")[0]};
@@ -69,11 +70,12 @@ TEST_CASE("O-14 an overflow in the slice of one rank") {
 TEST_CASE("O-14 an overflow in one pipeline stage, on one replica, in one micro-batch") {
   for (const Stage stage : every_stage) {
     on_ranks(4, [&](ThreadCommunicator world) {
-      const auto model = make_trainer<fp16>(world, {.net = scripted_net({filled("p", {3}, 1)}, {filled("q", {5}, 1)}, 2),
-                                                    .extents = {.dp = 2, .pp = 2},
-                                                    .optimizer = AdamW{.lr = 0.1},
-                                                    .stage = stage,
-                                                    .micro_batches = 3});
+      const auto model =
+          make_trainer<fp16>(world, {.net = scripted_net({filled("p", {3}, 1)}, {filled("q", {5}, 1)}, 2),
+                                     .extents = {.dp = 2, .pp = 2},
+                                     .optimizer = AdamW{.lr = 0.1},
+                                     .stage = stage,
+                                     .micro_batches = 3});
       std::vector<std::vector<float>> slopes(3, std::vector<float>(8, 1));
       if (world.rank() % 2 == 1) slopes[1][0] = 1e30F;  // finite, until the stream is rounded to fp16
       const Outcome outcome = model->step(Rows::of(slopes));
@@ -88,10 +90,11 @@ TEST_CASE("O-14 an overflow in one pipeline stage, on one replica, in one micro-
 
 TEST_CASE("O-15 the scale stops at its floor, and the limit of skips there ends training") {
   on_ranks(2, [](ThreadCommunicator world) {
-    const auto model = make_trainer<fp16>(world, {.net = scripted_net({filled("p", {1}, 1)}),
-                                                  .extents = {.dp = 2},
-                                                  .stage = Stage::optimizer,
-                                                  .loss_scale = {.initial = 16, .floor = 1, .skip_limit = 3}});
+    const auto model =
+        make_trainer<fp16>(world, {.net = scripted_net({filled("p", {1}, 1)}),
+                                   .extents = {.dp = 2},
+                                   .stage = Stage::optimizer,
+                                   .loss_scale = {.initial = 16, .floor = 1, .skip_limit = 3}});
     const Rows overflow = Rows::of({{infinity}});
     for (const float scale : {8.0F, 4.0F, 2.0F, 1.0F, 1.0F, 1.0F}) {
       const Outcome outcome = model->step(overflow);
@@ -112,8 +115,8 @@ TEST_CASE("O-15 the scale stops at its floor, and the limit of skips there ends 
 
 TEST_CASE("O-15 without a limit training goes on at the floor, and recovers") {
   on_ranks(1, [](ThreadCommunicator world) {
-    const auto model = make_trainer<fp16>(
-        world, {.net = scripted_net({filled("p", {1}, 1)}), .loss_scale = {.initial = 4, .floor = 2, .interval = 2}});
+    const auto model = make_trainer<fp16>(world, {.net = scripted_net({filled("p", {1}, 1)}),
+                                                  .loss_scale = {.initial = 4, .floor = 2, .interval = 2}});
     for (int i = 0; i < 10; ++i) CHECK(model->step(Rows::of({{infinity}})).loss_scale == 2);
     model->step(Rows::of({{1}}));
     const Outcome outcome = model->step(Rows::of({{1}}));
@@ -135,7 +138,8 @@ TEST_CASE("O-16 the growth interval counts good steps in a row") {
         CHECK(model->gradient("1.0.p") == std::vector{slope});  // whatever the next scale
         return outcome.loss_scale;
       };
-      for (const auto& [slope, scale] : {std::pair{1.0F, 8.0F}, {1, 8}, {infinity, 4}, {1, 4}, {1, 4}, {1, 8}, {1, 8}})
+      for (const auto& [slope, scale] :
+           {std::pair{1.0F, 8.0F}, {1, 8}, {infinity, 4}, {1, 4}, {1, 4}, {1, 8}, {1, 8}})
         CHECK(scale_after(slope) == scale);
     });
   }
@@ -151,7 +155,8 @@ TEST_CASE("O-17 a skipped step moves neither the learning rate nor the counts") 
                                                     .stage = stage});
       model->step(Rows::of({{infinity}}));
       model->step(Rows::of({{infinity}}));
-      for (const double rate : {0.1, 0.2, 0.3}) CHECK(model->step(Rows::of({{1}})).learning_rate == about(rate));
+      for (const double rate : {0.1, 0.2, 0.3})
+        CHECK(model->step(Rows::of({{1}})).learning_rate == about(rate));
       CHECK(model->parameter("1.0.p")[0] == about(-0.6));
       const Outcome outcome = model->step(Rows::of({{infinity}}));
       CHECK(outcome.applied_steps == 3);

@@ -33,7 +33,8 @@ TEST_CASE("O-31 fewer micro-batches than stages") {
       const auto expect = [&](const Rows& rows, double loss, const std::array<float, 4>& slopes) {
         for (int i = 0; i < 4; ++i) model->set_parameter(weight(i), {static_cast<float>(i + 1)});
         CHECK(model->forward_backward(rows).loss == loss);
-        for (int i = 0; i < 4; ++i) CHECK(model->gradient(weight(i)) == std::vector{slopes[static_cast<std::size_t>(i)]});
+        for (int i = 0; i < 4; ++i)
+          CHECK(model->gradient(weight(i)) == std::vector{slopes[static_cast<std::size_t>(i)]});
         CHECK(model->evaluate(rows).sum == loss * static_cast<double>(rows.batch().sequences()));
       };
       model->reserve({.sequences = 2, .tokens = 1, .input_features = 1});
@@ -47,7 +48,8 @@ TEST_CASE("O-31 fewer micro-batches than stages") {
 TEST_CASE("O-31 one micro-batch in a pipeline of five stages, with data parallelism") {
   for (const Stage stage : every_stage) {
     on_ranks(10, [&](ThreadCommunicator world) {
-      const auto model = make_trainer<float>(world, {.net = product_net(5), .extents = {.dp = 2, .pp = 5}, .stage = stage});
+      const auto model =
+          make_trainer<float>(world, {.net = product_net(5), .extents = {.dp = 2, .pp = 5}, .stage = stage});
       const float x = world.rank() % 2 == 0 ? 1 : 3;
       CHECK(model->step(Rows::of({{x}})).loss == 2);
       for (int i = 0; i < 5; ++i) CHECK(model->gradient(weight(i)) == std::vector{2.0F});
@@ -58,13 +60,16 @@ TEST_CASE("O-31 one micro-batch in a pipeline of five stages, with data parallel
 TEST_CASE("O-32 no layer is lost when they do not divide by the stages") {
   on_ranks(4, [](ThreadCommunicator world) {
     const auto model = make_trainer<float>(world, {.net = product_net(10), .extents = {.pp = 4}});
-    const std::vector<int> bounds = model->planned({.sequences = 1, .tokens = 1, .input_features = 1}).stage_bounds;
+    const std::vector<int> bounds =
+        model->planned({.sequences = 1, .tokens = 1, .input_features = 1}).stage_bounds;
     REQUIRE(bounds.size() == 5);
     CHECK(bounds.back() == 3 + 10);  // three units come before the Scales
     std::array<int, 4> scales{};
-    for (std::size_t stage = 0; stage < 4; ++stage) scales[stage] = bounds[stage + 1] - std::max(bounds[stage], 3);
+    for (std::size_t stage = 0; stage < 4; ++stage)
+      scales[stage] = bounds[stage + 1] - std::max(bounds[stage], 3);
     CHECK(std::accumulate(scales.begin(), scales.end(), 0) == 10);
-    CHECK(*std::max_element(scales.begin(), scales.end()) - *std::min_element(scales.begin(), scales.end()) == 1);
+    CHECK(*std::max_element(scales.begin(), scales.end()) - *std::min_element(scales.begin(), scales.end()) ==
+          1);
     int weights = 0;
     for (const std::string& path : model->parameter_paths()) weights += path.ends_with(".w") ? 1 : 0;
     CHECK(weights == 10);
@@ -78,7 +83,8 @@ TEST_CASE("O-32 no layer is lost when they do not divide by the stages") {
 TEST_CASE("O-32 as many layers as stages, and one more") {
   for (const int scales : {3, 4}) {
     on_ranks(3, [&](ThreadCommunicator world) {
-      const auto model = make_trainer<float>(world, {.net = product_net(scales), .extents = {.pp = 3}, .micro_batches = 2});
+      const auto model =
+          make_trainer<float>(world, {.net = product_net(scales), .extents = {.pp = 3}, .micro_batches = 2});
       model->step(Rows::of({{1}, {1}}));
       for (int i = 0; i < scales; ++i) CHECK(model->gradient(weight(i)) == std::vector{1.0F});
     });
@@ -90,14 +96,18 @@ TEST_CASE("O-33 micro-batches of different size") {
     for (const int pp : {2, 1}) {
       on_ranks(pp, [&](ThreadCommunicator world) {
         Script script;
-        const auto model = make_trainer<float>(
-            world, {.net = product_net(2), .extents = {.pp = pp}, .micro_batches = 3, .schedule = schedule, .script = &script});
+        const auto model = make_trainer<float>(world, {.net = product_net(2),
+                                                       .extents = {.pp = pp},
+                                                       .micro_batches = 3,
+                                                       .schedule = schedule,
+                                                       .script = &script});
         std::vector<std::vector<float>> x;
         for (int i = 1; i <= 8; ++i) x.push_back({static_cast<float>(i)});
         CHECK(model->forward_backward(Rows::of(x)).loss == 4.5);
         for (int i = 0; i < 2; ++i) CHECK(model->gradient(weight(i)) == std::vector{4.5F});
         std::vector<std::int64_t> seen;  // with one stage, by both Scales
-        for (std::size_t i = 0; i < script.micro_batches.size(); i += pp == 1 ? 2 : 1) seen.push_back(script.micro_batches[i]);
+        for (std::size_t i = 0; i < script.micro_batches.size(); i += pp == 1 ? 2 : 1)
+          seen.push_back(script.micro_batches[i]);
         CHECK(seen == std::vector<std::int64_t>{3, 3, 2});
         for (std::size_t i = 0; i < x.size(); ++i) model->set_parameter(weight(0), {2});
         const std::vector<float> outputs = model->forward(Rows::of(x));

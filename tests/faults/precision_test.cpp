@@ -95,7 +95,8 @@ TEST_CASE("O-19 stochastic rounding is unbiased") {
       model->evaluate(rows);
       const std::vector<float>& x = script.seen["x"];
       int up = 0, other = 0;
-      for (const float value : x) (value == 1.0078125F ? up : other) += value == 1.0078125F || value != 1 ? 1 : 0;
+      for (const float value : x)
+        (value == 1.0078125F ? up : other) += value == 1.0078125F || value != 1 ? 1 : 0;
       CHECK(other == 0);
       CHECK(std::abs(up / 1e5 - 0.25) < 0.006);
       CHECK(x != before);  // every step draws anew
@@ -112,13 +113,14 @@ TEST_CASE("O-19 stochastic rounding is the same on replicas, for every sharding,
         std::vector<std::vector<float>> seen(static_cast<std::size_t>(dp));
         on_ranks(dp, [&](ThreadCommunicator world) {
           Script script;
-          const auto model = make_trainer<bf16>(world, {.net = scripted_net({filled("first", {3}, 1), filled("w", {90}, 1)}),
-                                                        .extents = {.dp = dp},
-                                                        .optimizer = Sgd{.lr = 1e-3},
-                                                        .stage = stage,
-                                                        .rounding = Rounding::stochastic,
-                                                        .seed = seed,
-                                                        .script = &script});
+          const auto model =
+              make_trainer<bf16>(world, {.net = scripted_net({filled("first", {3}, 1), filled("w", {90}, 1)}),
+                                         .extents = {.dp = dp},
+                                         .optimizer = Sgd{.lr = 1e-3},
+                                         .stage = stage,
+                                         .rounding = Rounding::stochastic,
+                                         .seed = seed,
+                                         .script = &script});
           const Rows rows = Rows::of({std::vector<float>(93, 1)});
           for (int i = 0; i < 50; ++i) model->step(rows);
           model->evaluate(rows);

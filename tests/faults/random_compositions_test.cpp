@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Triax authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Random models in random layouts, against a plain computation in double: what no list of cases thinks of. A failure names
-// its number, and the same number gives the same case again.
+// Random models in random layouts, against a plain computation in double: what no list of cases thinks of. A
+// failure names its number, and the same number gives the same case again.
 
 #include <algorithm>
 #include <cmath>
@@ -62,15 +62,16 @@ class Reference {
       double dot = 0;
       for (const Weight& w : weights)
         if (w.name != "w")
-          for (std::size_t j = 0; j < values[w.values].size(); ++j) dot += values[w.values][j] * slope(token, w, j);
+          for (std::size_t j = 0; j < values[w.values].size(); ++j)
+            dot += values[w.values][j] * slope(token, w, j);
       if (count > 0) loss += token.weight * dot * product / count;
       for (const Weight& w : weights) {
         const bool used = std::find(token.unused.begin(), token.unused.end(), w.name) == token.unused.end();
         if (w.frozen || !used) continue;
         present[w.values] = true;
         for (std::size_t j = 0; j < values[w.values].size() && count > 0; ++j)
-          gradients[w.values][j] +=
-              token.weight / count * product * (w.name == "w" ? dot / values[w.values][0] : slope(token, w, j));
+          gradients[w.values][j] += token.weight / count * product *
+                                    (w.name == "w" ? dot / values[w.values][0] : slope(token, w, j));
       }
     }
     norm = 0;
@@ -111,7 +112,8 @@ class Reference {
   void add_parameters(const Dots& dots, const std::string& prefix) {
     std::int64_t column = dots.first_column;
     for (const Parameter& parameter : dots.declared) {
-      Weight w{prefix + parameter.name, parameter.name, values.size(), column, parameter.frozen, parameter.decay};
+      Weight w{prefix + parameter.name, parameter.name, values.size(), column,
+               parameter.frozen,        parameter.decay};
       bool known = false;
       for (const auto& [tie, index] : ties_)
         if (!parameter.tie.empty() && tie == parameter.tie) {
@@ -140,7 +142,8 @@ class Case {
     const std::int64_t tied_size = sizes[below(sizes.size())];
     int holders = 0;
     for (int i = 0; i < 6; ++i) {
-      Parameter parameter = filled("p" + std::to_string(i), {sizes[below(sizes.size())]}, static_cast<float>(1 + below(3)) / 4);
+      Parameter parameter =
+          filled("p" + std::to_string(i), {sizes[below(sizes.size())]}, static_cast<float>(1 + below(3)) / 4);
       parameter.frozen = one_in(5);
       parameter.decay = !one_in(3);
       if (tied && one_in(2)) {
@@ -233,7 +236,8 @@ std::string differences(unsigned number) {
     Script script;
     setup.script = &script;
     const auto model = make_trainer<float>(world, setup);
-    const BatchShape most{static_cast<std::int64_t>(c.most_sequences), static_cast<std::int64_t>(c.most_tokens), c.columns, 0};
+    const BatchShape most{static_cast<std::int64_t>(c.most_sequences),
+                          static_cast<std::int64_t>(c.most_tokens), c.columns, 0};
     model->reserve(most);
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const auto dp_rank = static_cast<std::size_t>(world.rank() % c.dp);
@@ -252,7 +256,8 @@ std::string differences(unsigned number) {
         if (w.frozen) continue;
         const std::vector<float> gradient = model->gradient(w.path);
         for (std::size_t j = 0; j < gradient.size(); ++j)
-          expect(at + "gradient " + w.path + "[" + std::to_string(j) + "]", real(gradient[j]), reference.gradients[w.values][j]);
+          expect(at + "gradient " + w.path + "[" + std::to_string(j) + "]", real(gradient[j]),
+                 reference.gradients[w.values][j]);
       }
       reference.descend(Case::rate, Case::momentum, Case::decay, c.limit);
       for (const Weight& w : reference.weights) {

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Triax authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A model whose gradients a test dictates: the loss of a token is a weighted sum of parameters, and the batch's input
-// values are the weights. So a parameter's gradient is the mean of its inputs over all tokens of the mesh.
+// A model whose gradients a test dictates: the loss of a token is a weighted sum of parameters, and the
+// batch's input values are the weights. So a parameter's gradient is the mean of its inputs over all tokens
+// of the mesh.
 
 #pragma once
 
@@ -31,8 +32,8 @@ struct Script {
   std::string failing{};              ///< the parameter whose layer throws in its forward
   bool poison_padding = false;        ///< backward writes NaN behind each parameter and gradient
 
-  std::vector<std::int64_t> micro_batches{};               ///< the sequences of every stream that a Scale has seen
-  std::map<std::string, std::vector<float>> seen{};        ///< parameters as the last forward saw them
+  std::vector<std::int64_t> micro_batches{};         ///< the sequences of every stream that a Scale has seen
+  std::map<std::string, std::vector<float>> seen{};  ///< parameters as the last forward saw them
   std::map<std::string, std::int64_t> updated_elements{};  ///< that this rank updated in the last step
 
   bool uses(const std::string& name) const {
@@ -64,8 +65,8 @@ struct Source {
   void backward(Ctx&, typename Ctx::tensor, Cache<Ctx>&) const {}
 };
 
-/// Adds to the stream the products of its parameters with the batch's input values. The first element of the first
-/// parameter belongs to the column `first_column`.
+/// Adds to the stream the products of its parameters with the batch's input values. The first element of the
+/// first parameter belongs to the column `first_column`.
 struct Dots {
   static constexpr int count = 3;
 
@@ -131,7 +132,8 @@ struct Dots {
     return std::array{f(0), f(1), f(2)};
   }
   template <class Stream, class Values, class Gradient>
-  static void add_products(const Stream& dy, const Values& inputs, std::int64_t column, const Gradient& gradient) {
+  static void add_products(const Stream& dy, const Values& inputs, std::int64_t column,
+                           const Gradient& gradient) {
     if (!gradient) return;
     for (std::int64_t row = 0; row < dy.rows(); ++row) {
       const auto slope = static_cast<float>(dy.data()[row]);
@@ -163,15 +165,18 @@ struct Dots {
     if (!script) return;
     for (std::size_t i = 0; i < count; ++i) {
       const std::string& name = declared[i].name;
-      if (name == script->failing && !name.empty()) throw std::runtime_error("the layer of " + name + " fails");
+      if (name == script->failing && !name.empty())
+        throw std::runtime_error("the layer of " + name + " fails");
       std::vector<float>& seen = script->seen[name];
       seen.clear();
-      for (std::int64_t j = 0; j < weights[i].size(); ++j) seen.push_back(static_cast<float>(weights[i].data()[j]));
+      for (std::int64_t j = 0; j < weights[i].size(); ++j)
+        seen.push_back(static_cast<float>(weights[i].data()[j]));
     }
   }
 };
 
-/// Multiplies the stream by its parameter. Much dearer than the other layers, so that pipelines are cut between Scales.
+/// Multiplies the stream by its parameter. Much dearer than the other layers, so that pipelines are cut
+/// between Scales.
 struct Scale {
   Script* script = nullptr;
 
@@ -180,7 +185,9 @@ struct Scale {
     typename Ctx::tensor x;
   };
 
-  std::array<Parameter, 1> parameters() const { return {Parameter{.name = "w", .shape = {1}, .init = Initialiser::ones()}}; }
+  std::array<Parameter, 1> parameters() const {
+    return {Parameter{.name = "w", .shape = {1}, .init = Initialiser::ones()}};
+  }
   template <class Ctx>
   typename Ctx::tensor forward(Ctx& ctx, typename Ctx::tensor x, Cache<Ctx>& cache) const {
     using T = typename Ctx::compute;
@@ -259,15 +266,15 @@ struct StreamAsLoss {
   template <class Ctx>
   void count(Ctx& ctx, tensor_t<Ctx, double> sum) const {
     const auto& batch = ctx.batch();
-    count_tokens(ctx.device, {batch.sequences(), batch.tokens()}, batch.weights(), batch.targets(), ignore, sum);
+    count_tokens(ctx.device, {batch.sequences(), batch.tokens()}, batch.weights(), batch.targets(), ignore,
+                 sum);
   }
 
  private:
   template <class Ctx>
   static auto weights(const Ctx& ctx) {
-    return [weights = ctx.batch().weights().data(), targets = ctx.batch().targets().data()](std::int64_t row) {
-      return token_weight(weights, targets, ignore, row);
-    };
+    return [weights = ctx.batch().weights().data(), targets = ctx.batch().targets().data()](
+               std::int64_t row) { return token_weight(weights, targets, ignore, row); };
   }
 };
 

@@ -37,10 +37,13 @@ TEST_CASE("O-02 other places of empty parameters: first, last, alone in a unit, 
   for (const Stage stage : every_stage) {
     for (const int pp : {1, 2}) {
       on_ranks(2 * pp, [&](ThreadCommunicator world) {
-        ScriptedNet net = scripted_net({filled("first", {0, 7}, 1), filled("a", {33}, 1), filled("last", {3, 0}, 1)},
-                                       {filled("alone", {0}, 1)}, 1);
-        const auto model =
-            make_trainer<float>(world, {.net = net, .extents = {.dp = 2, .pp = pp}, .optimizer = AdamW{.lr = 0.5, .weight_decay = 0}, .stage = stage});
+        ScriptedNet net =
+            scripted_net({filled("first", {0, 7}, 1), filled("a", {33}, 1), filled("last", {3, 0}, 1)},
+                         {filled("alone", {0}, 1)}, 1);
+        const auto model = make_trainer<float>(world, {.net = net,
+                                                       .extents = {.dp = 2, .pp = pp},
+                                                       .optimizer = AdamW{.lr = 0.5, .weight_decay = 0},
+                                                       .stage = stage});
         model->step(Rows::of({std::vector<float>(33, 1)}));
         for (const float a : model->parameter("1.0.a")) CHECK(a == about(0.5));
         for (const char* path : {"1.0.first", "1.0.last", "2.0.alone"}) {
@@ -69,10 +72,12 @@ TEST_CASE("O-03 fewer elements than ranks") {
       CHECK(model->parameter("1.0.c")[0] == about(2.9));
       model->step(Rows::of({{1, 1, 1}}));  // sees the parameters of the first step, gathered or not
       CHECK(script.seen["a"][0] == about(0.9));
-      for (const auto& [name, size] : script.updated_elements) updated[static_cast<std::size_t>(world.rank())] += size;
+      for (const auto& [name, size] : script.updated_elements)
+        updated[static_cast<std::size_t>(world.rank())] += size;
     });
     // Each of the parameters lies in a slice of its own; two ranks own padding alone.
-    CHECK(updated == (stage == Stage::none ? std::vector<std::int64_t>(5, 3) : std::vector<std::int64_t>{1, 1, 1, 0, 0}));
+    CHECK(updated == (stage == Stage::none ? std::vector<std::int64_t>(5, 3)
+                                           : std::vector<std::int64_t>{1, 1, 1, 0, 0}));
   }
 }
 
@@ -95,12 +100,13 @@ TEST_CASE("O-04 NaN in the padding of gradients and parameters reaches nothing")
     for (const double limit : {0.0, 1.0}) {
       on_ranks(4, [&](ThreadCommunicator world) {
         Script script{.poison_padding = true};
-        const auto model = make_trainer<float>(world, {.net = scripted_net({filled("p", {2, 5}, 0)}),
-                                                       .extents = {.dp = 4},
-                                                       .optimizer = AdamW{.lr = 0.1, .weight_decay = 0},
-                                                       .stage = stage,
-                                                       .clip = {limit > 0 ? By::norm : By::none, static_cast<float>(limit)},
-                                                       .script = &script});
+        const auto model =
+            make_trainer<float>(world, {.net = scripted_net({filled("p", {2, 5}, 0)}),
+                                        .extents = {.dp = 4},
+                                        .optimizer = AdamW{.lr = 0.1, .weight_decay = 0},
+                                        .stage = stage,
+                                        .clip = {limit > 0 ? By::norm : By::none, static_cast<float>(limit)},
+                                        .script = &script});
         const Rows ones = Rows::of({std::vector<float>(10, 1)});
         const Outcome outcome = model->step(ones);
         CHECK(outcome.norm == about(3.1622777));
@@ -123,10 +129,11 @@ TEST_CASE("O-05 frozen parameters are neither updated nor decayed nor counted, a
         frozen.frozen = true;
         std::vector<Parameter> parameters{filled("t", {2}, 1)};
         if (with_frozen) parameters.push_back(frozen);
-        const auto model = make_trainer<float>(world, {.net = scripted_net(parameters),
-                                                       .extents = {.dp = 2},
-                                                       .optimizer = Sgd{.lr = 0.1, .momentum = 0.5, .weight_decay = 0.1},
-                                                       .stage = stage});
+        const auto model =
+            make_trainer<float>(world, {.net = scripted_net(parameters),
+                                        .extents = {.dp = 2},
+                                        .optimizer = Sgd{.lr = 0.1, .momentum = 0.5, .weight_decay = 0.1},
+                                        .stage = stage});
         const Outcome outcome = model->step(Rows::of({{1, 1, 3, 3}}));
         CHECK(outcome.norm == about(1.4142136));
         for (const float t : model->parameter("1.0.t")) CHECK(t == about(0.89));
@@ -149,8 +156,9 @@ TEST_CASE("O-05 a model of which everything is frozen runs, and changes nothing"
     on_ranks(2, [&](ThreadCommunicator world) {
       Parameter frozen = filled("f", {40}, 5);
       frozen.frozen = true;
-      const auto model =
-          make_trainer<float>(world, {.net = scripted_net({frozen}), .extents = {.dp = 2}, .stage = stage, .clip = {By::norm, 1}});
+      const auto model = make_trainer<float>(
+          world,
+          {.net = scripted_net({frozen}), .extents = {.dp = 2}, .stage = stage, .clip = {By::norm, 1}});
       const Outcome outcome = model->step(Rows::of({std::vector<float>(40, 1)}));
       CHECK(outcome.loss == 200);
       CHECK(outcome.norm == 0);
@@ -166,11 +174,12 @@ TEST_CASE("O-10 the norm is taken over owned slices") {
     for (const Stage stage : every_stage) {
       std::array<double, 2> norms{};
       on_ranks(2, [&](ThreadCommunicator world) {
-        const auto model = make_trainer<float>(world, {.net = scripted_net({filled("p", {static_cast<std::int64_t>(elements)}, 0)}),
-                                                       .extents = {.dp = 2},
-                                                       .optimizer = Sgd{.lr = 1},
-                                                       .stage = stage,
-                                                       .clip = {By::norm, 6.5F}});
+        const auto model = make_trainer<float>(
+            world, {.net = scripted_net({filled("p", {static_cast<std::int64_t>(elements)}, 0)}),
+                    .extents = {.dp = 2},
+                    .optimizer = Sgd{.lr = 1},
+                    .stage = stage,
+                    .clip = {By::norm, 6.5F}});
         std::vector<float> slopes(elements);
         slopes[0] = world.rank() == 0 ? 2 : 4;
         slopes[1] = world.rank() == 0 ? 8 : 0;
@@ -195,11 +204,12 @@ TEST_CASE("O-20 every micro-batch counts, in every window") {
       if (accumulate == Accumulate::sharded && stage < Stage::gradients) continue;
       for (const int micro_batches : {4, 3, 2, 1}) {
         on_ranks(2, [&](ThreadCommunicator world) {
-          const auto model = make_trainer<float>(world, {.net = scripted_net({filled("p", {1}, 0)}, {filled("q", {70}, 0)}),
-                                                         .extents = {.dp = 2},
-                                                         .stage = stage,
-                                                         .accumulate = accumulate,
-                                                         .micro_batches = micro_batches});
+          const auto model =
+              make_trainer<float>(world, {.net = scripted_net({filled("p", {1}, 0)}, {filled("q", {70}, 0)}),
+                                          .extents = {.dp = 2},
+                                          .stage = stage,
+                                          .accumulate = accumulate,
+                                          .micro_batches = micro_batches});
           std::vector<std::vector<float>> slopes;
           for (int i = 1; i <= 4; ++i) slopes.emplace_back(71, static_cast<float>(i + 4 * world.rank()));
           for (const double wanted : {-0.45, -0.90}) {
@@ -218,11 +228,12 @@ TEST_CASE("O-20 every micro-batch counts, in every window") {
 TEST_CASE("O-63 memory and requests do not grow with steps") {
   for (const Extents& extents : {Extents{.dp = 2}, Extents{.pp = 2}}) {
     on_ranks(2, [&](ThreadCommunicator world) {
-      const auto model = make_trainer<float>(world, {.net = scripted_net({filled("a", {100}, 1)}, {filled("b", {7}, 1)}, 2),
-                                                     .extents = extents,
-                                                     .optimizer = AdamW{.lr = 1e-3},
-                                                     .stage = Stage::gradients,
-                                                     .micro_batches = 2});
+      const auto model =
+          make_trainer<float>(world, {.net = scripted_net({filled("a", {100}, 1)}, {filled("b", {7}, 1)}, 2),
+                                      .extents = extents,
+                                      .optimizer = AdamW{.lr = 1e-3},
+                                      .stage = Stage::gradients,
+                                      .micro_batches = 2});
       const Rows rows = Rows::of({std::vector<float>(107, 1), std::vector<float>(107, -2)});
       std::vector<Outcome> log;  // plain numbers
       log.reserve(2000);

@@ -32,7 +32,8 @@ class Rows {
     Rows rows;
     rows.sequences_ = static_cast<std::int64_t>(slopes.size());
     rows.columns_ = static_cast<std::int64_t>(slopes.at(0).size());
-    for (const std::vector<float>& row : slopes) rows.values_.insert(rows.values_.end(), row.begin(), row.end());
+    for (const std::vector<float>& row : slopes)
+      rows.values_.insert(rows.values_.end(), row.begin(), row.end());
     rows.weights_ = std::move(weights);
     rows.targets_.resize(slopes.size());
     return rows;
@@ -66,9 +67,10 @@ class Rows {
   }
   Batch<Host> batch() const {
     const Shape shape{sequences_, tokens_};
-    return {Tensor<const float, Host>(values_.data(), {sequences_, tokens_, columns_}),
-            Tensor<const std::int32_t, Host>(targets_.data(), shape),
-            weights_.empty() ? Tensor<const float, Host>{} : Tensor<const float, Host>(weights_.data(), shape)};
+    return {
+        Tensor<const float, Host>(values_.data(), {sequences_, tokens_, columns_}),
+        Tensor<const std::int32_t, Host>(targets_.data(), shape),
+        weights_.empty() ? Tensor<const float, Host>{} : Tensor<const float, Host>(weights_.data(), shape)};
   }
 
  private:
@@ -85,7 +87,8 @@ inline Parameter filled(std::string name, Shape shape, float value) {
   return {.name = std::move(name), .shape = shape, .init = Initialiser::constant(value)};
 }
 /// A model of up to six parameters in two layers, and of `scales` Scales.
-inline ScriptedNet scripted_net(std::vector<Parameter> first, std::vector<Parameter> second = {}, int scales = 0) {
+inline ScriptedNet scripted_net(std::vector<Parameter> first, std::vector<Parameter> second = {},
+                                int scales = 0) {
   const auto layer = [](std::vector<Parameter>& parameters, const char* spare) {
     Dots dots;
     for (std::size_t i = 0; i < dots.declared.size(); ++i)

@@ -18,8 +18,10 @@ namespace {
 TEST_CASE("the scripted model: a gradient is the mean of the batch's columns over the tokens that count") {
   on_ranks(1, [](ThreadCommunicator world) {
     const auto model = make_trainer<float>(
-        world, {.net = scripted_net({filled("a", {1}, 2)}, {filled("b", {2}, 10)}), .optimizer = Sgd{.lr = 1}});
-    const Rows rows = Rows::of({{1, 2, 3}, {100, 100, 100}, {5, 6, 7}, {50, 50, 50}}, {1, 0, 3, 1}).ignoring(3);
+        world,
+        {.net = scripted_net({filled("a", {1}, 2)}, {filled("b", {2}, 10)}), .optimizer = Sgd{.lr = 1}});
+    const Rows rows =
+        Rows::of({{1, 2, 3}, {100, 100, 100}, {5, 6, 7}, {50, 50, 50}}, {1, 0, 3, 1}).ignoring(3);
     const Outcome outcome = model->step(rows);
     CHECK(outcome.tokens == 4);
     CHECK(outcome.loss == (52 + 3 * 140) / 4.0);

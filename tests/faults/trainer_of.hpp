@@ -15,7 +15,8 @@ template <class T>
 class TrainerOf final : public Trainer {
  public:
   TrainerOf(ThreadCommunicator world, const Setup& setup)
-      : setup_(setup), mesh_(world, setup.extents),
+      : setup_(setup),
+        mesh_(world, setup.extents),
         model_(net_of(setup), strategy_of(setup), mesh_, setup.optimizer, setup.seed) {}
 
   void reserve(const BatchShape& shape) override { model_.reserve(shape); }
@@ -45,7 +46,8 @@ class TrainerOf final : public Trainer {
   }
 
  private:
-  using Policies = Strategy<DataParallel<>, Sharded<>, MicroBatches<>, PipelineStage<>, MixedPrecision<T>, Clip<>, Recorder>;
+  using Policies = Strategy<DataParallel<>, Sharded<>, MicroBatches<>, PipelineStage<>, MixedPrecision<T>,
+                            Clip<>, Recorder>;
 
   static ScriptedNet net_of(const Setup& setup) {
     ScriptedNet net = setup.net;
@@ -55,13 +57,17 @@ class TrainerOf final : public Trainer {
     return net;
   }
   static Policies strategy_of(const Setup& setup) {
-    return {setup.data_parallel, Sharded<>{setup.stage, setup.accumulate}, MicroBatches<>{setup.micro_batches},
-            PipelineStage<>{setup.schedule}, MixedPrecision<T>{setup.loss_scale, setup.rounding}, setup.clip,
+    return {setup.data_parallel,
+            Sharded<>{setup.stage, setup.accumulate},
+            MicroBatches<>{setup.micro_batches},
+            PipelineStage<>{setup.schedule},
+            MixedPrecision<T>{setup.loss_scale, setup.rounding},
+            setup.clip,
             Recorder{setup.script}};
   }
   static Outcome read(const StepResult& result) {
-    return {result.loss(), result.grad_norm(), result.tokens(), result.applied(), result.loss_scale(),
-            result.learning_rate(), result.applied_steps(), result.skipped_steps()};
+    return {result.loss(),       result.grad_norm(),     result.tokens(),        result.applied(),
+            result.loss_scale(), result.learning_rate(), result.applied_steps(), result.skipped_steps()};
   }
 
   Setup setup_;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Triax authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Rules that wait for values: the sentence that the compiler would give, as a ConfigError on every rank, before memory is
-// taken or a communicator is made. (The compiler's are in tests/compile_fail.)
+// Rules that wait for values: the sentence that the compiler would give, as a ConfigError on every rank,
+// before memory is taken or a communicator is made. (The compiler's are in tests/compile_fail.)
 
 #include <cmath>
 #include <string>
@@ -97,10 +97,12 @@ TEST_CASE("an axis whose layers do not exist yet must be 1") {
 }
 
 /// Every policy that has a value, in that form.
-using Values = Strategy<DataParallel<>, Sharded<>, MicroBatches<>, PipelineStage<>, Activations<>, Clip<>, MixedPrecision<fp16>>;
+using Values = Strategy<DataParallel<>, Sharded<>, MicroBatches<>, PipelineStage<>, Activations<>, Clip<>,
+                        MixedPrecision<fp16>>;
 
 TEST_CASE("policies as values") {
-  const auto with = [](Sharded<> sharded, int micro_batches = 1, AnySchedule schedule = OneFOneB{}, Store store = Store::keep) {
+  const auto with = [](Sharded<> sharded, int micro_batches = 1, AnySchedule schedule = OneFOneB{},
+                       Store store = Store::keep) {
     return Values{{}, sharded, {micro_batches}, {schedule}, {store}, {}, {}};
   };
   refuse(TRIAX_SAY_FEW_UNITS, with({}), {.pp = 3}, 1);
@@ -126,12 +128,15 @@ TEST_CASE("schedules that the engine does not run") {
 }
 
 TEST_CASE("options that cannot work") {
-  const auto with = [](Clip<> clip, LossScale scale) { return Values{{}, {}, {1}, {}, {}, clip, {scale, Rounding::nearest}}; };
+  const auto with = [](Clip<> clip, LossScale scale) {
+    return Values{{}, {}, {1}, {}, {}, clip, {scale, Rounding::nearest}};
+  };
   refuse("triax: Clip needs a positive limit, but got 0", with({By::norm, 0}, {}), {});
   refuse("triax: Clip needs a positive limit, but got -1", with({By::value, -1}, {}), {});
   refuse("triax: Clip needs a positive limit, but got nan", with({By::norm, std::nanf("")}, {}), {});
-  for (const LossScale& scale : {LossScale{.initial = 0}, LossScale{.initial = -2}, LossScale{.initial = HUGE_VALF},
-                                 LossScale{.growth = 0.5F}, LossScale{.backoff = 0}, LossScale{.backoff = 2}, LossScale{.interval = 0}})
+  for (const LossScale& scale : {LossScale{.initial = 0}, LossScale{.initial = -2},
+                                 LossScale{.initial = HUGE_VALF}, LossScale{.growth = 0.5F},
+                                 LossScale{.backoff = 0}, LossScale{.backoff = 2}, LossScale{.interval = 0}})
     refuse("triax: LossScale needs", with({}, scale), {});
 }
 
@@ -150,11 +155,13 @@ TEST_CASE("the sentence about a schedule goes on to say where") {
 
 // ---- What a type fixes is checked as a type, what a value holds is left to the run ----
 
-using Fixed = Strategy<DataParallel<>, Sharded<Stage::optimizer>, MicroBatches<2>, PipelineStage<Stubborn>, Activations<Store::offload>>;
+using Fixed = Strategy<DataParallel<>, Sharded<Stage::optimizer>, MicroBatches<2>, PipelineStage<Stubborn>,
+                       Activations<Store::offload>>;
 template <class S, class O = Sgd, Extents E = Extents{.dp = 2, .pp = 2}>
 using RulesOf = Rules<Net, S, Mesh<ThreadCommunicator, E>, O>;
 
-static_assert(!RulesOf<Fixed, NotElementwise>::sharded_elementwise && RulesOf<Values, NotElementwise>::sharded_elementwise);
+static_assert(!RulesOf<Fixed, NotElementwise>::sharded_elementwise &&
+              RulesOf<Values, NotElementwise>::sharded_elementwise);
 static_assert(!RulesOf<Fixed>::schedule_verifies && RulesOf<Values>::schedule_verifies);
 static_assert(!RulesOf<Fixed>::keeps_activations && RulesOf<Values>::keeps_activations);
 static_assert(RulesOf<Fixed>::micro_batches == 2 && RulesOf<Values>::micro_batches == run_time_count);

@@ -42,7 +42,7 @@ struct ChunkShape {
   Axes group{};   ///< the axes over which it is copied and its gradient is partial
   int ranks = 1;  ///< of that group
   bool trained = true;
-  bool written = false;      ///< by layers (ParameterKind::state): every rank holds all of it
+  bool written = false;           ///< by layers (ParameterKind::state): every rank holds all of it
   std::string tie{};              ///< a tied parameter is a chunk of its own
   std::int64_t size = 0;          ///< elements, a multiple of ranks
   std::vector<int> parameters{};  ///< indices into ModelLayout::parameters

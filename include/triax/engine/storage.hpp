@@ -50,7 +50,8 @@ class Storage {
     const int first = layout.stage_bounds[static_cast<std::size_t>(stage)];
     const int last = layout.stage_bounds[static_cast<std::size_t>(stage) + 1];
     for (const ChunkShape& shape : layout.chunks) {
-      Communicator& group = mesh.group(shape.group);  // made by all ranks together, those without the chunk too
+      Communicator& group =
+          mesh.group(shape.group);  // made by all ranks together, those without the chunk too
       if (shape.first_unit < first || shape.first_unit >= last) continue;
       ChunkType& chunk = chunks_.emplace_back();
       chunk.shape = &shape;

@@ -15,12 +15,13 @@
 
 namespace triax {
 
-/// A model under a strategy: `Parallel model(net, strategy, mesh, optimizer)` deduces, and the explicit form is the same
-/// type.
+/// A model under a strategy: `Parallel model(net, strategy, mesh, optimizer)` deduces, and the explicit form
+/// is the same type.
 ///
-/// The model holds its net, strategy and optimizer by value and the mesh by reference: the mesh must outlive it. All
-/// members that communicate are collective over the mesh. Construction throws ConfigError for a composition that cannot
-/// work; memory is taken by `reserve` or the first step. `seed` keys initial values, dropout and stochastic rounding.
+/// The model holds its net, strategy and optimizer by value and the mesh by reference: the mesh must outlive
+/// it. All members that communicate are collective over the mesh. Construction throws ConfigError for a
+/// composition that cannot work; memory is taken by `reserve` or the first step. `seed` keys initial values,
+/// dropout and stochastic rounding.
 ///
 /// The members are those of Engine; the static assertions say what an illegal composition lacks.
 template <class Net, class S, class MeshType, class OptimizerType>
@@ -64,7 +65,8 @@ class Parallel : public std::conditional_t<Rules<Net, S, MeshType, OptimizerType
 
  public:
   Parallel(Net net, S strategy, MeshType& mesh, OptimizerType optimizer, std::uint64_t seed = 1)
-      : Base((check(net, strategy, mesh), std::move(net)), std::move(strategy), mesh, std::move(optimizer), seed) {}
+      : Base((check(net, strategy, mesh), std::move(net)), std::move(strategy), mesh, std::move(optimizer),
+             seed) {}
 
  private:
   static void check(const Net& net, const S& strategy, const MeshType& mesh) {

@@ -18,8 +18,8 @@
 
 namespace triax::detail {
 
-/// Declares the members of Engine and defines none, so that a program with an illegal composition gets the rule's sentence
-/// as its only error.
+/// Declares the members of Engine and defines none, so that a program with an illegal composition gets the
+/// rule's sentence as its only error.
 template <class Net, class S, class MeshType, class OptimizerType>
 class Rejected {
  public:

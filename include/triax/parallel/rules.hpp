@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Triax authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Which compositions are legal. What types know is checked by the compiler; the same rules with the same sentences are
-// checked again, on values, when a model is constructed.
+// Which compositions are legal. What types know is checked by the compiler; the same rules with the same
+// sentences are checked again, on values, when a model is constructed.
 
 #pragma once
 
@@ -96,7 +96,8 @@ concept FixesCount = !std::is_member_pointer_v<decltype(&Policy::count)>;
 
 /// Whether the interpreter can carry out the tables of a schedule.
 constexpr bool engine_runs(const AnySchedule& schedule) {
-  return schedule.virtual_stages == 1 && schedule.placement == round_robin && schedule.passes == Passes::forward_backward;
+  return schedule.virtual_stages == 1 && schedule.placement == round_robin &&
+         schedule.passes == Passes::forward_backward;
 }
 
 }  // namespace detail
@@ -124,10 +125,10 @@ struct Rules {
 
   static constexpr bool is_strategy = detail::is_strategy<Given>;
   static constexpr bool all_policies = S::all_policies;
-  static constexpr bool one_per_axis = once<axis::gradients> && once<axis::sharding> && once<axis::micro_batches> &&
-                                       once<axis::schedule> && once<axis::precision> && once<axis::tensor> &&
-                                       once<axis::context> && once<axis::experts> && once<axis::activations> &&
-                                       once<axis::clipping>;
+  static constexpr bool one_per_axis = once<axis::gradients> && once<axis::sharding> &&
+                                       once<axis::micro_batches> && once<axis::schedule> &&
+                                       once<axis::precision> && once<axis::tensor> && once<axis::context> &&
+                                       once<axis::experts> && once<axis::activations> && once<axis::clipping>;
   static constexpr bool is_model = detail::HasLayersAndLoss<Net>;
   static constexpr bool first_is_input = Model::first_is_input;
   static constexpr bool rest_are_layers = Model::rest_are_layers;
@@ -202,12 +203,13 @@ struct Rules {
   static constexpr bool expert_layer = extent(Axis::ep) <= 1 || !expert_policy;
 
   /// Whether the composition may be instantiated at all.
-  static constexpr bool legal =
-      is_strategy && all_policies && one_per_axis && is_model && first_is_input && rest_are_layers && ends_in_loss &&
-      is_optimizer && is_mesh && reduces && shards && pipelines && sharded_with_data_parallel && sharded_elementwise &&
-      keeps_activations && computes && scaled && is_schedule && runs_schedule && counts_micro_batches &&
-      data_parallel_when_needed && schedule_when_needed && enough_units && schedule_verifies && tensor_policy &&
-      context_policy && expert_policy && tensor_layer && context_layer && expert_layer;
+  static constexpr bool legal = is_strategy && all_policies && one_per_axis && is_model && first_is_input &&
+                                rest_are_layers && ends_in_loss && is_optimizer && is_mesh && reduces &&
+                                shards && pipelines && sharded_with_data_parallel && sharded_elementwise &&
+                                keeps_activations && computes && scaled && is_schedule && runs_schedule &&
+                                counts_micro_batches && data_parallel_when_needed && schedule_when_needed &&
+                                enough_units && schedule_verifies && tensor_policy && context_policy &&
+                                expert_policy && tensor_layer && context_layer && expert_layer;
 
   /// The same rules on values. Throws ConfigError with the rule's sentence, before anything is allocated.
   static void check(const Net& net, const S& strategy, const Extents& extents) {
@@ -225,13 +227,15 @@ struct Rules {
     require(extents.pp <= static_cast<int>(unit_places(net).size()), TRIAX_SAY_FEW_UNITS);
 
     const auto sharding = strategy.template get<axis::sharding, Sharded<Stage::none>>();
-    require(sharding.accumulate != Accumulate::sharded || sharding.stage >= Stage::gradients, TRIAX_SAY_ACCUMULATE);
+    require(sharding.accumulate != Accumulate::sharded || sharding.stage >= Stage::gradients,
+            TRIAX_SAY_ACCUMULATE);
     require(sharding.stage == Stage::none || OptimizerType::elementwise, TRIAX_SAY_NOT_ELEMENTWISE);
     const auto activations = strategy.template get<axis::activations, Activations<Store::keep>>();
     require(activations.store == Store::keep, TRIAX_SAY_NO_STORE);
 
     const int count = strategy.template get<axis::micro_batches, MicroBatches<1>>().count;
-    if (count < 1) throw ConfigError(std::string(TRIAX_SAY_MICRO_BATCHES) + ", but got " + std::to_string(count));
+    if (count < 1)
+      throw ConfigError(std::string(TRIAX_SAY_MICRO_BATCHES) + ", but got " + std::to_string(count));
     const auto schedule = strategy.template get<axis::schedule, PipelineStage<OneFOneB>>();
     require(detail::engine_runs(schedule.schedule), TRIAX_SAY_NO_SUCH_SCHEDULE);
     const ScheduleTable table = generate_table(schedule.schedule, extents.pp, count);
@@ -245,7 +249,8 @@ struct Rules {
     const LossScale scale = strategy.template get<axis::precision, FullPrecision>().loss_scale;
     const bool can_move = scale.growth >= 1 && scale.backoff > 0 && scale.backoff <= 1 && scale.interval >= 1;
     require(scale.initial > 0 && scale.initial <= scale.ceiling && can_move,
-            "triax: LossScale needs a positive initial scale up to its ceiling, a growth of at least 1, a backoff above 0 and "
+            "triax: LossScale needs a positive initial scale up to its ceiling, a growth of at least 1, a "
+            "backoff above 0 and "
             "up to 1, and an interval of at least 1");
   }
 };
