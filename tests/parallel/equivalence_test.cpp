@@ -22,7 +22,7 @@ constexpr double adamw_rate = 1e-3;
 
 /// Under a sanitizer everything is slower, so there is less of it.
 std::vector<Extents> meshes() {
-  if (sanitized) return {{.dp = 1, .pp = 1}, {.dp = 2, .pp = 2}, {.dp = 1, .pp = 4}, {.dp = 4, .pp = 1}};
+  if (sanitized) return {{.dp = 2, .pp = 2}, {.dp = 1, .pp = 4}, {.dp = 4, .pp = 1}};
   std::vector<Extents> all;
   for (const int dp : {1, 2, 4})
     for (const int pp : {1, 2, 4}) all.push_back({.dp = dp, .pp = pp});
@@ -33,7 +33,7 @@ std::vector<Extents> meshes() {
 /// its own.
 Run run_with(const AnyOptimizer& optimizer) {
   Run run;
-  run.steps = sanitized ? 5 : 20;
+  run.steps = sanitized ? 4 : 20;
   run.model.optimizer = optimizer;
   run.model.policies.clip = By::norm;
   run.model.policies.clip_limit = 0.7F;
@@ -64,6 +64,7 @@ void compare_layouts(Run run, const History& reference, double weight_tolerance)
     run.model.policies.micro_batches = 3;
     History first_of_mesh;
     for (const Stage stage : stages) {
+      History first_of_stage;
       for (const AnySchedule& schedule : {AnySchedule(GPipe{}), AnySchedule(OneFOneB{})}) {
         run.model.policies.stage = stage;
         run.model.policies.schedule = schedule;
@@ -72,10 +73,12 @@ void compare_layouts(Run run, const History& reference, double weight_tolerance)
         CHECK(worst_relative(history.losses, reference.losses) <= 1e-5);
         CHECK(worst_relative(history.norms, reference.norms) <= 1e-4);
         CHECK(worst_difference(history.weights, reference.weights) <= weight_tolerance);
-        if (run.model.policies.accumulate != Accumulate::local) continue;
         if (first_of_mesh.losses.empty()) first_of_mesh = history;
-        CHECK(history.losses == first_of_mesh.losses);  // the same bits
-        CHECK(history.weights == first_of_mesh.weights);
+        if (first_of_stage.losses.empty()) first_of_stage = history;
+        const bool local = run.model.policies.accumulate == Accumulate::local;
+        const History& equal = local ? first_of_mesh : first_of_stage;
+        CHECK(history.losses == equal.losses);  // the same bits
+        CHECK(history.weights == equal.weights);
       }
     }
   }
@@ -83,7 +86,7 @@ void compare_layouts(Run run, const History& reference, double weight_tolerance)
 
 }  // namespace
 
-TEST_CASE("SGD: every mesh, stage and schedule follows the trajectory of one rank") {
+TEST_CASE("SGD: every mesh, stage and schedule follows one rank, all schedules with the same bits") {
   const Run run = run_with(Sgd{.lr = 0.1, .momentum = 0.9});
   const History one_rank = checked(run);
   CHECK(one_rank.losses.back() < one_rank.losses.front() - (sanitized ? 0 : 0.1));  // it learns
@@ -91,7 +94,7 @@ TEST_CASE("SGD: every mesh, stage and schedule follows the trajectory of one ran
   compare_layouts(run, one_rank, 2e-5);
 }
 
-TEST_CASE("AdamW: every mesh, stage and schedule follows one rank; locally accumulated, with the same bits") {
+TEST_CASE("AdamW: every mesh, stage and schedule follows one rank, all stages with the same bits if local") {
   Run run = run_with(AdamW{.lr = adamw_rate, .weight_decay = 0.1});
   const History one_rank = checked(run);
   CHECK(one_rank.losses.back() < one_rank.losses.front() - (sanitized ? 0 : 0.1));

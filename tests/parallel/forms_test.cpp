@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 
+#include <triax/comm/self.hpp>
 #include <triax/nn/activation.hpp>
 #include <triax/nn/input_values.hpp>
 #include <triax/nn/linear.hpp>
@@ -53,19 +54,20 @@ bool same(const Outcome& a, const Outcome& b) {
 }
 
 template <class S>
-Outcome train(const S& strategy) {
-  constexpr int ranks = 4;
+Outcome train(const S& strategy, const Extents& extents = {.dp = 2, .pp = 2}) {
+  const auto ranks = static_cast<std::size_t>(extents.product());
   Outcome outcome;
   outcome.bytes.resize(ranks);
   outcome.slots.resize(ranks);
   outcome.traffic.resize(ranks);
-  run_threads(ranks, [&](ThreadCommunicator threads) {
+  run_threads(extents.product(), [&](ThreadCommunicator threads) {
     const auto rank = static_cast<std::size_t>(threads.rank());
-    Mesh mesh(ThreadWorldRank(std::move(threads)), {.dp = 2, .pp = 2});
+    Mesh mesh(ThreadWorldRank(std::move(threads)), extents);
     Parallel model(net(), strategy, mesh, AdamW{.lr = 0.01});
     for (int step = 0; step < 3; ++step) {
       mesh.reset_traffic();
-      const double loss = model.step(ValueBatch(step, 12, 2, 6).part(mesh.coordinate(Axis::dp), 2)).loss();
+      const double loss =
+          model.step(ValueBatch(step, 12, 2, 6).part(mesh.coordinate(Axis::dp), extents.dp)).loss();
       if (rank == 0) outcome.losses.push_back(loss);
     }
     outcome.bytes[rank] = model.measured().bytes;
@@ -110,4 +112,19 @@ TEST_CASE("types and values: ZeRO-2 accumulated locally, 1F1B, clipping by value
   CHECK(same(types, train(values(Stage::gradients, Accumulate::local, 1, OneFOneB{}, By::value))));
   CHECK(!same(types, train(values(Stage::gradients, by_stage, 1, OneFOneB{}, By::value))));
   CHECK(!same(types, train(values(Stage::gradients, Accumulate::local, 1, OneFOneB{}, By::norm))));
+}
+
+TEST_CASE("a program of one rank needs no threads: the same bits on a SelfCommunicator") {
+  const Values strategy = values(Stage::parameters, by_stage, 3, OneFOneB{}, By::norm);
+  const Outcome thread = train(strategy, {});
+  Mesh mesh(SelfCommunicator{}, {});
+  Parallel<Net, Values, Mesh<SelfCommunicator>, AdamW> model(net(), strategy, mesh, AdamW{.lr = 0.01});
+  std::vector<double> losses;
+  for (int step = 0; step < 3; ++step)
+    losses.push_back(model.step(ValueBatch(step, 12, 2, 6).part(0, 1)).loss());
+  CHECK(losses == thread.losses);
+  CHECK(model.measured().bytes == thread.bytes[0]);
+  std::vector<std::vector<float>> weights;
+  for (const std::string& path : model.parameter_paths()) weights.push_back(model.parameter(path));
+  CHECK(weights == thread.weights);
 }

@@ -64,8 +64,10 @@ ReferenceBatch reference_batch(const TextBatch& text, std::size_t sequences) {
 TEST_CASE("evaluate gives every rank the reference's loss, and changes nothing") {
   for (const Stage stage : {Stage::none, Stage::parameters}) {
     GptOptions options = hybrid(stage, 3);
-    options.sizes.dropout = 0.5;  // of which evaluation knows nothing
+    options.sizes.dropout = 0.5;               // of which evaluation knows nothing
+    std::vector<std::vector<double>> sums(4);  // by rank
     on_gpt(options, [&](ModelRank& model) {
+      const Coordinates at = model.coordinates();
       model.step(part_of(TextBatch(0, 8, 8), model));
       ReferenceGpt<double> reference = reference_of(model, options.sizes);
       // 9 sequences a rank do not fit a step of 4, but are evaluated piece by piece.
@@ -75,12 +77,14 @@ TEST_CASE("evaluate gives every rank the reference's loss, and changes nothing")
         const ReferenceLoss expected = reference.forward(reference_batch(text, sequences));
         CHECK(loss.weight == expected.weight);
         CHECK(std::abs(loss.sum - expected.sum) <= 1e-5 * expected.sum);
+        sums[static_cast<std::size_t>(2 * at.pp + at.dp)].push_back(loss.sum);
       }
       // The next step is the one that would have come without.
       const StepResult result = model.step(part_of(TextBatch(2, 8, 8), model));
       CHECK(result.applied_steps() == 2);
       CHECK(result.tokens() == 64);
     });
+    for (const std::vector<double>& of_rank : sums) CHECK(of_rank == sums[0]);
   }
 }
 
