@@ -22,7 +22,11 @@ namespace {
 struct Declarer {
   std::array<Parameter, 2> declared;
 
-  std::array<Parameter, 2> parameters() const { return declared; }
+  std::array<Parameter, 2> parameters() const {
+    auto result = declared;
+    if (result[1].name == result[0].name) result[1].name += "_2";
+    return result;
+  }
 };
 
 Parameter matrix(std::int64_t size, const std::string& tie = "", bool frozen = false) {
@@ -33,6 +37,10 @@ Parameter bias(std::int64_t size) { return {.name = "bias", .shape = {size}, .de
 /// Six units: first, four copies, last.
 struct Net {
   std::tuple<Declarer, Repeat<Declarer>, Declarer> layers;
+};
+template <class L>
+struct NetOf {
+  std::tuple<L> layers;
 };
 Net net() {
   return {{Declarer{{matrix(10, "word"), bias(5)}},
@@ -86,6 +94,22 @@ TEST_CASE("parameters have paths, units and shapes in model order") {
   CHECK(layout.parameters[10].random_name() == "word");
   CHECK(layout.parameters[7].random_name() == "1.2.bias");
   CHECK(!layout.parameters[11].trained());
+}
+
+TEST_CASE("what a layer forgot to declare is refused") {
+  struct Same {
+    std::array<Parameter, 2> parameters() const { return {matrix(1), matrix(2)}; }
+  };
+  struct Shapeless {
+    std::array<Parameter, 1> parameters() const { return {Parameter{.name = "scalar"}}; }
+  };
+  CHECK_THROWS_WITH_AS(
+      declare_parameters(NetOf<Same>{}, {}),
+      "a layer declares two parameters called 0.0.matrix; their names must differ, since initial "
+      "values and access depend on them",
+      ConfigError);
+  CHECK_THROWS_WITH_AS(declare_parameters(NetOf<Shapeless>{}, {}),
+                       "parameter 0.0.scalar has no shape; a scalar has the shape {1}", ConfigError);
 }
 
 TEST_CASE("one large bucket holds all but ties and frozen parameters") {
