@@ -22,7 +22,7 @@ inline std::string nine_digits(double number) {
   return {text, static_cast<std::size_t>(std::snprintf(text, sizeof text, "%.9g", number))};
 }
 
-/// A JSON object of numbers, truth values and objects, in the order in which they are added.
+/// A JSON object of numbers, truth values, plain texts and objects, in the order in which they are added.
 class JsonObject {
  public:
   template <std::integral Integer>
@@ -41,6 +41,10 @@ class JsonObject {
     char text[32];
     char* const end = std::to_chars(text, text + sizeof text, value).ptr;
     return append(name, std::isfinite(value) ? std::string(text, end) : "null");
+  }
+  /// A text without quotes, backslashes and control characters.
+  JsonObject& add(std::string_view name, const std::string& value) {
+    return append(name, std::string(1, '"').append(value).append(1, '"'));
   }
   JsonObject& add(std::string_view name, const JsonObject& value) { return append(name, value.line()); }
 

@@ -73,7 +73,8 @@ class Keys {
     std::string names;
     std::string default_value;
     for (const auto& [name, chosen] : choices) {
-      names += (names.empty() ? "" : "|") + std::string(name);
+      if (!names.empty()) names += '|';
+      names += name;
       if (chosen == value) default_value = name;
     }
     add(key, default_value, meaning, names, [&value, list = std::vector(choices)](std::string_view given) {

@@ -105,8 +105,9 @@ using GptOptimizer = OneOf<AdamW, Sgd>;
 
 inline GptOptimizer make_optimizer(const Options& o) {
   LearningRate rate = LearningRate(o.train.lr).warm_up(o.train.warmup);
-  if (o.train.decay == Decay::cosine) rate = rate.cosine(o.train.steps, o.lr_min());
-  if (o.train.decay == Decay::linear) rate = rate.linear(o.train.steps, o.lr_min());
+  const int last_update = o.train.steps - 1;  // counted from 0
+  if (o.train.decay == Decay::cosine) rate = rate.cosine(last_update, o.lr_min());
+  if (o.train.decay == Decay::linear) rate = rate.linear(last_update, o.lr_min());
   if (o.train.optimizer == OptimizerName::sgd) return Sgd{.lr = rate, .weight_decay = o.train.weight_decay};
   return AdamW{.lr = rate, .weight_decay = o.train.weight_decay};
 }

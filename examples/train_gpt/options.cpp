@@ -15,7 +15,7 @@ namespace {
 constexpr int most_ranks = 1 << 16;
 constexpr int most = 1 << 20;  // of sizes: products of three are far from overflow
 constexpr int most_steps = 1'000'000'000;
-constexpr double largest = std::numeric_limits<float>::max();
+constexpr double largest = 1e30;
 
 /// Binds the keys to the members of `o`, which hold the defaults.
 Keys keys_of(Options& o) {
@@ -127,8 +127,6 @@ void settle(Options& o, std::optional<int> ranks) {
   require(o.strategy.accumulate != triax::Accumulate::sharded || o.strategy.stage >= triax::Stage::gradients,
           "strategy.accumulate=sharded needs strategy.stage=gradients or parameters, which own a slice of "
           "the gradient");
-  require(o.train.warmup <= o.train.steps,
-          setting("train.warmup", o.train.warmup) + " exceeds " + setting("train.steps", o.train.steps));
   require(o.lr_min() <= o.train.lr, "train.lr_min is larger than train.lr");
 }
 

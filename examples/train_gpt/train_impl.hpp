@@ -58,7 +58,7 @@ class Training {
         model_(make_gpt(options.model), make_strategy<T>(options), mesh_, make_optimizer(options),
                options.train.seed),
         batches_(text, options, mesh_.coordinate(Axis::dp)) {
-    refuse_what_cannot_work([&] { model_.reserve(batch_shape(options)); });
+    model_.reserve(batch_shape(options));
     refuse_together(mesh_.control(), [&] {
       if (mesh_.world().rank() == 0) report_.emplace(options);
     });
@@ -144,7 +144,9 @@ class Training {
 
 template <class T, class World>
 void train(World world, const Options& options, const Text& text) {
-  Training<T, World>(world, options, text).run();
+  std::optional<Training<T, World>> training;
+  refuse_what_cannot_work([&] { training.emplace(world, options, text); });
+  training->run();
 }
 
 }  // namespace train_gpt
