@@ -22,7 +22,8 @@ struct ProductSizes {
   std::int64_t m, n, k;
 };
 
-/// Whole numbers of magnitude at most `bound`: sums of their products are exact, so products are compared exactly.
+/// Whole numbers of magnitude at most `bound`: sums of their products are exact, so products are compared
+/// exactly.
 inline std::vector<double> whole_numbers(std::int64_t count, std::uint64_t seed, int bound) {
   std::vector<double> values;
   for (const std::int32_t token : random_tokens(count, seed, 2 * bound + 1)) values.push_back(token - bound);

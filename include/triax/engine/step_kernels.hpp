@@ -19,8 +19,8 @@ struct CountStep {
   }
 };
 
-/// Writes the losses of an evaluation into its message: the main one, then those that layers added. `counts` is false
-/// on ranks whose losses are copies of another's.
+/// Writes the losses of an evaluation into its message: the main one, then those that layers added. `counts`
+/// is false on ranks whose losses are copies of another's.
 struct ComposeEvaluation {
   double* message;
   const StepState* state;
