@@ -111,8 +111,7 @@ TEST_CASE("CrossEntropy needs target tokens that are classes") {
   given.batch = {.shape = {1, 2, 1, 1}, .input_values = {1, 2}, .target_values = {1, 2}};
   CHECK_THROWS_WITH_AS(
       run_layer<float>(CrossEntropy{}, given),
-      "CrossEntropy needs target tokens, but this batch holds target values; make it with token targets",
-      ShapeError);
+      "CrossEntropy needs target tokens, but this batch has none; make it with token targets", ShapeError);
 }
 
 TEST_CASE_TEMPLATE("MeanSquaredError is a mean over features and a sum over tokens", T, float, bf16) {

@@ -49,9 +49,8 @@ void agree_on_settings(const StepSettings& settings, const BatchShape& shape, in
   const std::array sizes{shape.sequences, shape.tokens, shape.input_features, shape.target_features};
   if (first_difference(world, {sizes.begin(), sizes.end()}) >= 0)
     throw ShapeError(
-        "every rank must bring the same number of sequences, tokens and features, but they differ; rank " +
-        std::to_string(world.rank()) + " brought " + std::to_string(shape.sequences) + " sequences of " +
-        std::to_string(shape.tokens) + " tokens; pad with sequences of weight 0");
+        "every rank must bring the same number of sequences, tokens and features, but they differ: rank " +
+        std::to_string(world.rank()) + " brought " + to_string(shape) + "; pad with sequences of weight 0");
 
   struct Setting {
     const char* name;

@@ -21,6 +21,14 @@ struct BatchShape {
   std::int64_t target_features = 0;
 };
 
+/// "4 sequences of 16 tokens", and what a token has where that are values; for messages.
+inline std::string to_string(const BatchShape& shape) {
+  std::string text =
+      std::to_string(shape.sequences) + " sequences of " + std::to_string(shape.tokens) + " tokens";
+  if (shape.input_features > 0) text += " with " + std::to_string(shape.input_features) + " features";
+  return text;
+}
+
 /// Views of a batch's data on `Device`, which the caller keeps alive during the step.
 ///
 /// Inputs and targets are token numbers of shape {sequences, tokens}, or values of shape {sequences, tokens,

@@ -57,7 +57,7 @@ struct CrossEntropy {
     const auto& batch = ctx.batch();
     if (batch.targets().shape().rank() != 2)
       throw ShapeError(
-          "CrossEntropy needs target tokens, but this batch holds target values; make it with token targets");
+          "CrossEntropy needs target tokens, but this batch has none; make it with token targets");
     return {batch.targets(), batch.weights(), ignore};
   }
 };

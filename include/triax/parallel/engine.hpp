@@ -286,12 +286,9 @@ class Engine {
     return first >= 0 ? batch : batch.starting_at(data_rank(mesh_) * batch.sequences());
   }
   [[noreturn]] void throw_unfit(const BatchShape& shape) const {
-    const BatchShape& most = machine_->blueprint.shape;
-    throw ShapeError(
-        "a batch of " + std::to_string(shape.sequences) + " sequences of " + std::to_string(shape.tokens) +
-        " tokens does not fit the memory reserved for " + std::to_string(most.sequences) + " sequences of " +
-        std::to_string(most.tokens) +
-        " tokens; call reserve({sequences, tokens}) for the largest batch before the first step");
+    throw ShapeError("a batch of " + to_string(shape) + " does not fit the memory reserved for " +
+                     to_string(machine_->blueprint.shape) +
+                     "; call reserve({sequences, tokens}) for the largest batch before the first step");
   }
 
   void use_state(StepState* state, bool training) {
