@@ -69,6 +69,26 @@ TEST_CASE("a layer that throws on one rank ends the step on all, in every layout
   }
 }
 
+TEST_CASE("an exception reaches the other ranks even if its own catches it and waits for them") {
+  for (const Extents& extents : {Extents{.dp = 3}, Extents{.pp = 3}}) {
+    std::array<std::string, 3> heard;
+    CHECK_THROWS_AS(on_ranks(3,
+                             [&](ThreadCommunicator world) {
+                               Script script{.failing = world.rank() == 0 ? "first" : ""};
+                               const ScriptedNet net = scripted_net({filled("first", {5}, 1)}, {}, 3);
+                               const auto model = make_trainer<float>(
+                                   world, {.net = net, .extents = extents, .script = &script});
+                               const Rows rows = Rows::of({std::vector<float>(5, 1)});
+                               std::string& text = heard[static_cast<std::size_t>(world.rank())];
+                               text = message_of<std::exception>([&] { model->step(rows); });
+                               world.barrier().wait();
+                             }),
+                    CommunicatorError);
+    CHECK(heard[0] == "the layer of first fails");
+    for (std::size_t rank = 1; rank < 3; ++rank) CHECK(contains(heard[rank], "rank 0 failed"));
+  }
+}
+
 TEST_CASE("on one rank a step that fails leaves a model that can be used") {
   on_ranks(1, [](ThreadCommunicator world) {
     Script script{.failing = "b"};

@@ -325,7 +325,19 @@ class Engine {
   template <class F>
   void together(F f) {
     torn_ = mesh_.world().size() > 1;
-    f();
+    try {
+      f();
+    } catch (...) {
+      // The others may wait for this rank. An operation that an exception ends tells them, even if the caller
+      // catches it.
+      float nothing = 0;
+      std::optional<request_t<communicator>> ended;
+      try {
+        ended.emplace(mesh_.control().all_reduce(std::span(&nothing, 1)));
+      } catch (const Error&) {  // they know
+      }
+      throw;
+    }
     torn_ = false;
   }
   Shape output_shape(const BatchType& batch) const {
