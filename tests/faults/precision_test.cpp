@@ -32,6 +32,35 @@ TEST_CASE("O-11 clipping works in bf16, which has no loss scale") {
   });
 }
 
+TEST_CASE("O-12 a gradient that is not finite skips the step in bf16, too, with either rounding") {
+  for (const Rounding rounding : {Rounding::nearest, Rounding::stochastic}) {
+    for (const Stage stage : every_stage) {
+      on_ranks(2, [&](ThreadCommunicator world) {
+        Script script;
+        const auto model = make_trainer<bf16>(world, {.net = scripted_net({filled("p", {40}, 1 + 0x1p-9F)}),
+                                                      .extents = {.dp = 2},
+                                                      .optimizer = AdamW{.lr = 0.1},
+                                                      .stage = stage,
+                                                      .rounding = rounding,
+                                                      .script = &script});
+        std::vector<float> slopes(40, 1);
+        model->step(Rows::of({slopes}));
+        model->evaluate(Rows::of({slopes}));
+        const std::vector<float> masters = model->parameter("1.0.p"), rounded = script.seen["p"];
+        if (world.rank() == 1) slopes[3] = HUGE_VALF;
+        CHECK(!model->step(Rows::of({slopes})).applied);
+        model->evaluate(Rows::of({slopes}));
+        CHECK(model->parameter("1.0.p") == masters);
+        CHECK(script.seen["p"] == rounded);
+        script.unused = {"p"};  // nor is a parameter that rests rounded anew
+        CHECK(model->step(Rows::of({std::vector<float>(40, 1)})).applied);
+        model->evaluate(Rows::of({slopes}));
+        CHECK(script.seen["p"] == rounded);
+      });
+    }
+  }
+}
+
 TEST_CASE("O-18 small updates add up in fp32 masters") {
   for (const Stage stage : every_stage) {
     on_ranks(2, [&](ThreadCommunicator world) {

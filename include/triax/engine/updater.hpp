@@ -19,6 +19,7 @@
 #include <triax/engine/agreement.hpp>
 #include <triax/engine/chunk.hpp>
 #include <triax/kernels/elementwise.hpp>
+#include <triax/kernels/update.hpp>
 #include <triax/optim/optimizer.hpp>
 
 namespace triax {
@@ -56,9 +57,11 @@ struct CastStochastically {
   std::int64_t size;
   std::int64_t first;  ///< index of the first element in its parameter
   std::uint64_t key;
+  const std::int32_t* step_count;
   const StepState* state;
 
   void operator()() const {
+    if (!is_updated(*state, *step_count)) return;  // the same weights would be rounded another way
     for (std::int64_t i = 0; i < size; ++i) {
       const std::uint32_t bits = std::bit_cast<std::uint32_t>(from[i]);
       const bool special = (bits & 0x7f800000U) == 0x7f800000U;
@@ -139,7 +142,7 @@ class Updater {
         if (rounding == Rounding::stochastic) {
           device_.launch(
               detail::CastStochastically{values, elements.weights, range.size, range.first - parameter.offset,
-                                         seed ^ hash(placed.random_name()), state},
+                                         seed ^ hash(placed.random_name()), elements.step_count, state},
               Cost{0, 6.0 * static_cast<double>(range.size)});
           return;
         }
