@@ -29,8 +29,9 @@ std::vector<bf16> cast_stochastically(const std::vector<float>& from, std::int64
   std::vector<bf16> to(from.size());
   StepState state;
   state.applied = applied;
-  detail::CastStochastically{to.data(), from.data(), static_cast<std::int64_t>(from.size()),
-                             first,     key,         &state}();
+  const std::int32_t step_count = 1;
+  detail::CastStochastically{to.data(),   from.data(), static_cast<std::int64_t>(from.size()), first, key,
+                             &step_count, &state}();
   return to;
 }
 
