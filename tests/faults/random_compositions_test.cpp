@@ -192,12 +192,14 @@ struct StepData {
   std::vector<Rows> of_rank;
   std::vector<std::vector<std::string>> unused_of_rank;
   std::vector<Reference::Token> all;
+  bool in_two_calls = false;  ///< forward_backward and update, with an evaluation between them
 };
 StepData step_data(Case& c, bool largest) {
   StepData data;
   const std::size_t sequences = largest ? c.most_sequences : 1 + c.below(c.most_sequences);
   const std::size_t tokens = largest ? c.most_tokens : 1 + c.below(c.most_tokens);
   const bool no_token_counts = c.one_in(12);
+  data.in_two_calls = c.one_in(3);
   const bool somewhere_unused = c.one_in(3);
   const std::string unused = "p" + std::to_string(c.below(6));
   for (int rank = 0; rank < c.dp; ++rank) {
@@ -249,7 +251,11 @@ std::string differences(unsigned number) {
         const LossSum sum = model->evaluate(evaluated);
         expect(at + "the evaluated loss", sum.weight > 0 ? sum.sum / sum.weight : 0, reference.loss);
       }
-      const Outcome outcome = model->step(rows);
+      if (steps[i].in_two_calls) {
+        model->forward_backward(rows);
+        model->evaluate(rows);
+      }
+      const Outcome outcome = steps[i].in_two_calls ? model->update() : model->step(rows);
       expect(at + "the loss", outcome.loss, reference.loss);
       expect(at + "the norm", outcome.norm, reference.norm);
       for (const Weight& w : reference.weights) {
