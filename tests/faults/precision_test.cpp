@@ -138,7 +138,7 @@ TEST_CASE("O-19 stochastic rounding is the same on replicas, for every sharding,
   std::vector<float> first;
   for (const Stage stage : every_stage) {
     for (const int dp : {1, 2}) {
-      for (const std::uint64_t seed : {5, 6}) {
+      for (const std::uint64_t seed : {5U, 6U}) {
         std::vector<std::vector<float>> seen(static_cast<std::size_t>(dp));
         on_ranks(dp, [&](ThreadCommunicator world) {
           Script script;

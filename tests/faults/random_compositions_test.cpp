@@ -140,7 +140,6 @@ class Case {
     std::vector<Parameter> first, second;
     const bool tied = one_in(2);
     const std::int64_t tied_size = sizes[below(sizes.size())];
-    int holders = 0;
     for (int i = 0; i < 6; ++i) {
       Parameter parameter =
           filled("p" + std::to_string(i), {sizes[below(sizes.size())]}, static_cast<float>(1 + below(3)) / 4);
@@ -149,7 +148,6 @@ class Case {
       if (tied && one_in(2)) {
         parameter = filled(parameter.name, {tied_size}, 0.5F);
         parameter.tie = "E";
-        ++holders;
       }
       columns += parameter.shape.size();
       (i < 3 ? first : second).push_back(parameter);

@@ -122,7 +122,7 @@ TEST_CASE_TEMPLATE("a square of vectors is transposed", T, float, double) {
     for (int j = 0; j < size; ++j) rows[i][j] = static_cast<T>(100 * i + j);
   simd::transpose(rows);
   for (int i = 0; i < size; ++i)
-    for (int j = 0; j < size; ++j) CHECK(rows[i][j] == 100 * j + i);
+    for (int j = 0; j < size; ++j) CHECK(static_cast<T>(rows[i][j]) == 100 * j + i);
 }
 
 TEST_CASE("the exponential is accurate wherever its result is normal") {
