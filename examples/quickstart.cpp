@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Triax authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A layer, a model and its training by data and pipeline parallelism. Here ranks are threads; on a cluster
-// they are processes, and only the first line of main changes: triax::mpi::run(argc, argv, [](MpiCommunicator
-// world) { ... }).
+// A layer, a model and its training by data and pipeline parallelism. Here ranks are threads; on a cluster they
+// are processes, and only the call around the training changes:
+//
+//   mpi::run(argc, argv, [&](MpiCommunicator world) { ... });
 
 #include <array>
 #include <cstdint>
@@ -70,8 +71,7 @@ Net make_net(int vocabulary, int width, int context, int depth) {
           {}};
 }
 
-// How to train it: one policy for each question. As ZeRO-2 names it, gradients and optimizer state are
-// sharded.
+// How to train it: one policy for each question. Sharded<Stage::gradients> is what others call ZeRO-2.
 using Hybrid = Strategy<DataParallel<>, Sharded<Stage::gradients>, PipelineStage<OneFOneB>, MicroBatches<4>>;
 
 constexpr int letters = 16, word = 8, sequences = 32;
