@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Triax authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A layer, a model and its training by data and pipeline parallelism. Here ranks are threads; on a cluster they
-// are processes, and only the call around the training changes:
+// A layer, a model and its training by data and pipeline parallelism. Here ranks are threads; on a cluster
+// they are processes, and only the call around the training changes:
 //
 //   mpi::run(argc, argv, [&](MpiCommunicator world) { ... });
 
